@@ -104,6 +104,31 @@ Result<PemPair> write(const X509& certificate, const EVP_PKEY& key) {
   return PemPair{std::move(std::get<std::string>(certificatePem)), std::move(std::get<std::string>(keyPem))};
 }
 
+/// Makes a serving certificate that `authority` signs, or its own key if that is null.
+Result<PemPair> makeLeaf(const SubjectNames& names, Time now, Time end, const Authority* authority) {
+  const KeyPtr key{EVP_EC_gen("P-256")};
+  const CertificatePtr certificate{X509_new()};
+  if (!key || !certificate) return internal("P-256 key generation");
+  X509* raw = certificate.get();
+  X509* issuer = authority == nullptr ? raw : authority->certificate.get();
+  const bool hasCommonName = !names.dns.empty() && names.dns.front().size() <= kMaxCommonName;
+  const bool issuerHasKeyId = authority != nullptr && X509_get0_subject_key_id(issuer) != nullptr;
+  const bool filled =
+      X509_set_version(raw, kX509Version3) == 1 && setSerial(raw) &&
+      setValidity(raw, now - kClockSkew, end) &&
+      (!hasCommonName || addSubject(raw, "CN", names.dns.front())) &&
+      X509_set_issuer_name(raw, X509_get_subject_name(issuer)) == 1 && X509_set_pubkey(raw, key.get()) == 1 &&
+      addExtension(raw, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
+      addExtension(raw, issuer, NID_key_usage, "critical,digitalSignature") &&
+      addExtension(raw, issuer, NID_ext_key_usage, "serverAuth") &&
+      addExtension(raw, issuer, NID_subject_key_identifier, "hash") &&
+      (!issuerHasKeyId || addExtension(raw, issuer, NID_authority_key_identifier, "keyid:always")) &&
+      addAlternativeNames(raw, names, !hasCommonName);
+  if (!filled || !sign(raw, authority == nullptr ? key.get() : authority->key.get()))
+    return internal("making the serving certificate");
+  return write(*raw, *key);
+}
+
 }  // namespace
 
 Result<PemPair> makeCa(Time now, std::chrono::days lifetime) {
@@ -140,26 +165,14 @@ Result<PemPair> makeServing(const PemPair& ca, const SubjectNames& names, Time n
   if (*issuerEnd <= now) {
     return Error{Problem::Expired, fmt::format("ca.crt: expired on {}", formatTime(*issuerEnd))};
   }
+  return makeLeaf(names, now, std::min<Time>(now + lifetime, *issuerEnd), &authority);
+}
 
-  const KeyPtr key{EVP_EC_gen("P-256")};
-  const CertificatePtr certificate{X509_new()};
-  if (!key || !certificate) return internal("P-256 key generation");
-  X509* raw = certificate.get();
-  const bool hasCommonName = !names.dns.empty() && names.dns.front().size() <= kMaxCommonName;
-  const bool issuerHasKeyId = X509_get0_subject_key_id(issuer) != nullptr;
-  const bool filled =
-      X509_set_version(raw, kX509Version3) == 1 && setSerial(raw) &&
-      setValidity(raw, now - kClockSkew, std::min<Time>(now + lifetime, *issuerEnd)) &&
-      (!hasCommonName || addSubject(raw, "CN", names.dns.front())) &&
-      X509_set_issuer_name(raw, X509_get_subject_name(issuer)) == 1 && X509_set_pubkey(raw, key.get()) == 1 &&
-      addExtension(raw, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
-      addExtension(raw, issuer, NID_key_usage, "critical,digitalSignature") &&
-      addExtension(raw, issuer, NID_ext_key_usage, "serverAuth") &&
-      addExtension(raw, issuer, NID_subject_key_identifier, "hash") &&
-      (!issuerHasKeyId || addExtension(raw, issuer, NID_authority_key_identifier, "keyid:always")) &&
-      addAlternativeNames(raw, names, !hasCommonName);
-  if (!filled || !sign(raw, authority.key.get())) return internal("making the serving certificate");
-  return write(*raw, *key);
+Result<PemPair> makeSelfSigned(const SubjectNames& names, Time now, std::chrono::days lifetime) {
+  const ErrorQueueScope errors;
+  if (auto error = checkNames(names)) return *error;
+  if (auto error = checkLifetime(lifetime)) return *error;
+  return makeLeaf(names, now, now + lifetime, nullptr);
 }
 
 }  // namespace dynamo::certs

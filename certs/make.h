@@ -35,4 +35,9 @@ Result<PemPair> makeCa(Time now, std::chrono::days lifetime = kCaLifetime);
 Result<PemPair> makeServing(const PemPair& ca, const SubjectNames& names, Time now,
                             std::chrono::days lifetime = kServingLifetime);
 
+/// Makes a serving certificate as above that is signed by its own key, for clients that do not verify it.
+/// Errors: InvalidInput (names, lifetime), Internal.
+Result<PemPair> makeSelfSigned(const SubjectNames& names, Time now,
+                               std::chrono::days lifetime = kServingLifetime);
+
 }  // namespace dynamo::certs

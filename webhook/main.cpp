@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "certs/command.h"
+#include "common/commands/command_line.h"
 #include "common/runtime/memory.h"
 #include "common/runtime/resources.h"
-#include "webhook/commands/check.h"
-#include "webhook/commands/convert.h"
-#include "webhook/commands/effective.h"
-#include "webhook/commands/rules.h"
 #include "webhook/commands/serve.h"
 #include "webhook/version.h"
 
@@ -22,12 +19,6 @@ namespace {
 using namespace dynamo;
 
 constexpr int kUsage = 2;
-
-void addFiles(CLI::App& command, std::vector<std::string>& files) {
-  command.add_option("-f,--filename", files, "manifest, or - for standard input; repeatable")
-      ->required()
-      ->allow_extra_args(false);
-}
 
 void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& options) {
   CLI::App* command = app.add_subcommand("serve", "serve admission and conversion over HTTPS");
@@ -73,68 +64,6 @@ void addServe(CLI::App& app, std::function<int()>& run, webhook::ServeOptions& o
   });
 }
 
-/// The flags that all commands that read manifests share.
-void addFileFlags(CLI::App& command, commands::FileOptions& options) {
-  addFiles(command, options.files);
-  command.add_option("-n,--namespace", options.namespaceName, "namespace of objects without one")
-      ->capture_default_str();
-  command.add_option("--config", options.configFile, "OperatorConfiguration file");
-  command.add_option("--facts", options.factsFile, "file with the facts of a cluster (YAML or JSON)");
-  command.add_option("--operator-version", options.operatorVersion, "Dynamo platform version")
-      ->capture_default_str();
-  command.add_option("--pathway", options.pathway, "auto, deployment, lws or grove")
-      ->check(CLI::IsMember({"auto", "deployment", "lws", "grove"}))
-      ->capture_default_str();
-}
-
-void addCheck(CLI::App& app, std::function<int()>& run, webhook::CheckOptions& options) {
-  CLI::App* command = app.add_subcommand("check", "report what admission would answer for manifests");
-  addFileFlags(*command, options);
-  command->add_option("-o,--output", options.output, "text, json or sarif")
-      ->check(CLI::IsMember({"text", "json", "sarif"}))
-      ->capture_default_str();
-  command->callback([&] { run = [&options] { return webhook::runCheck(options); }; });
-}
-
-CLI::App* addEffective(CLI::App& app, std::function<int()>& run, const char* name, const char* about,
-                       int (*command)(const webhook::EffectiveOptions&), webhook::EffectiveOptions& options) {
-  CLI::App* added = app.add_subcommand(name, about);
-  addFileFlags(*added, options);
-  added->add_option("-o,--output", options.output, "yaml or json")
-      ->check(CLI::IsMember({"yaml", "json"}))
-      ->capture_default_str();
-  added->callback([&run, command, &options] { run = [command, &options] { return command(options); }; });
-  return added;
-}
-
-void addRules(CLI::App& app, std::function<int()>& run, webhook::RulesOptions& options) {
-  CLI::App* command = app.add_subcommand("rules", "list every rule: id, severity, one line");
-  command->add_option("--kind", options.kind, "list the rules of one kind, or of schema, render or pod");
-  command->add_option("-o,--output", options.output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->callback([&] { run = [&options] { return webhook::runRules(options); }; });
-}
-
-void addDefaults(CLI::App& app, std::function<int()>& run, webhook::DefaultsOptions& options) {
-  CLI::App* command = app.add_subcommand("defaults", "print the defaults of component types");
-  command->add_option("--component", options.component, "print one component type only");
-  command->add_option("--config", options.configFile,
-                      "OperatorConfiguration file whose defaults are merged over the built-in ones");
-  command->callback([&] { run = [&options] { return webhook::runDefaults(options); }; });
-}
-
-void addConvert(CLI::App& app, std::function<int()>& run, webhook::ConvertOptions& options) {
-  CLI::App* command =
-      app.add_subcommand("convert", "convert DynamoGraphDeploymentRequests to another version");
-  addFiles(*command, options.files);
-  command->add_option("--to", options.to, "v1alpha1 or v1beta1")->required();
-  command->add_option("-o,--output", options.output, "yaml or json")
-      ->check(CLI::IsMember({"yaml", "json"}))
-      ->capture_default_str();
-  command->callback([&] { run = [&options] { return webhook::runConvert(options); }; });
-}
-
 void addCerts(CLI::App& app, std::function<int()>& run, certs::CertsCommandOptions& options, int& days) {
   CLI::App* command = app.add_subcommand("certs", "create a CA and a serving certificate for local use");
   command->add_option("--dns", options.dnsNames, "DNS name; repeatable")->allow_extra_args(false);
@@ -176,24 +105,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> run;
   webhook::ServeOptions serve;
-  webhook::CheckOptions check;
-  webhook::ConvertOptions convert;
-  webhook::EffectiveOptions effective;
-  webhook::EffectiveOptions intent;
-  webhook::RulesOptions rules;
-  webhook::DefaultsOptions defaults;
   certs::CertsCommandOptions certificates;
   int days = static_cast<int>(certificates.lifetime.count());
   addServe(app, run, serve);
-  addCheck(app, run, check);
-  addConvert(app, run, convert);
-  addEffective(app, run, "effective", "print manifests as admission would store them", webhook::runEffective,
-               effective)
-      ->add_flag("--all", effective.all, "add the defaults that admission leaves to rendering");
-  addEffective(app, run, "intent", "print stored objects without what the webhook wrote", webhook::runIntent,
-               intent);
-  addRules(app, run, rules);
-  addDefaults(app, run, defaults);
+  commands::addOfflineCommands(app, run, {webhook::kProgram, webhook::kVersion});
   addCerts(app, run, certificates, days);
   try {
     app.parse(arguments(argc, argv));

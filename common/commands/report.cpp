@@ -16,6 +16,20 @@ const char* severity(const FileFinding& finding) {
   return finding.isError ? "error" : "warning";
 }
 
+/// A path as a relative URI. Viewers of SARIF decode it.
+std::string uriOf(std::string_view path) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  std::string uri;
+  for (const char c : path) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
+}
+
 using Pretty = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 class JsonText {
@@ -141,7 +155,7 @@ std::string toSarif(const Summary& summary, std::string_view program, std::strin
     json.key("message").object().member(
         "text", fmt::format("{}/{}: {}: {}", finding.kind, finding.name, finding.field, finding.message));
     json.endObject().key("locations").array().object().key("physicalLocation").object();
-    json.key("artifactLocation").object().member("uri", finding.file).endObject();
+    json.key("artifactLocation").object().member("uri", uriOf(finding.file)).endObject();
     if (finding.at.line != 0) {
       json.key("region")
           .object()

@@ -21,6 +21,11 @@ constexpr std::array<std::string_view, 9> kReasons{"required",      "invalid",  
 constexpr std::string_view kRouteRequests = "controller_runtime_webhook_requests_total";
 constexpr std::string_view kRouteRequestsHelp = "Admission and conversion requests by HTTP status code.";
 
+constexpr std::string_view kDenials = "dynamo_operator_webhook_denials_total";
+constexpr std::string_view kDenialsHelp = "Denied validation requests by reason.";
+constexpr std::string_view kRules = "dynamo_webhook_rule_denials_total";
+constexpr std::string_view kRulesHelp = "Errors in denied objects by rule.";
+
 std::string_view labelOf(DenialReason reason) {
   return kReasons[static_cast<std::size_t>(reason)];
 }
@@ -62,6 +67,9 @@ AdmissionMetrics::AdmissionMetrics(Registry& registry, std::string_view kind, st
                               {{"resource_type", kind}, {"operation", operation}, {"result", "allowed"}});
   denied_ = registry.counter(kName, kHelp,
                              {{"resource_type", kind}, {"operation", operation}, {"result", "denied"}});
+  for (const std::string_view reason : kReasons)
+    registry.counter(kDenials, kDenialsHelp,
+                     {{"resource_type", kind}, {"operation", operation}, {"reason", reason}});
 }
 
 void AdmissionMetrics::allowed(double seconds) {
@@ -73,7 +81,7 @@ void AdmissionMetrics::denied(double seconds, DenialReason reason) {
   duration_.observe(seconds);
   denied_.increment();
   registry_
-      ->counter("dynamo_operator_webhook_denials_total", "Denied validation requests by reason.",
+      ->counter(kDenials, kDenialsHelp,
                 {{"resource_type", kind_}, {"operation", operation_}, {"reason", labelOf(reason)}})
       .increment();
 }
@@ -104,15 +112,21 @@ ServerMetrics::ServerMetrics(Registry& registry)
       certificateReadErrors(registry.counter("certwatcher_read_certificate_errors_total",
                                              "Times the certificate files were invalid.")) {}
 
-void RuleMetrics::denied(std::string_view rule) {
+Counter RuleMetrics::seriesOf(std::string_view rule) {
   {
     const std::lock_guard lock{mutex_};
     if (seen_.size() >= kMaxRules && !seen_.contains(rule)) rule = "other";
     seen_.emplace(rule);
   }
-  registry_
-      .counter("dynamo_webhook_rule_denials_total", "Errors in denied objects by rule.", {{"rule", rule}})
-      .increment();
+  return registry_.counter(kRules, kRulesHelp, {{"rule", rule}});
+}
+
+void RuleMetrics::add(std::string_view rule) {
+  seriesOf(rule);
+}
+
+void RuleMetrics::denied(std::string_view rule) {
+  seriesOf(rule).increment();
 }
 
 void addBuildInfo(Registry& registry, std::string_view component, std::string_view version,

@@ -47,6 +47,7 @@ class RouteMetrics {
 
 /// Validation requests of one kind and one operation ("CREATE", "UPDATE", "DELETE"). As in the reference,
 /// defaulting requests, reviews with unreadable objects (answered with 400) and panics are not counted.
+/// All series exist from the start, because the rate of a series that appears with its first denial is 0.
 class AdmissionMetrics {
  public:
   AdmissionMetrics(Registry& registry, std::string_view kind, std::string_view operation);
@@ -93,10 +94,14 @@ class RuleMetrics {
   static constexpr std::size_t kMaxRules = 512;
 
   explicit RuleMetrics(Registry& registry) : registry_(registry) {}
+  /// Creates the series of a rule that has denied nothing.
+  void add(std::string_view rule);
   /// Looks up the series, so it is slower than the other functions. Thread-safe.
   void denied(std::string_view rule);
 
  private:
+  Counter seriesOf(std::string_view rule);
+
   Registry& registry_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> seen_;

@@ -83,6 +83,11 @@ class Receiver final : public http::basic_parser<true> {
         hasType_ = true;
         head_.contentType = value;
         return;
+      case http::field::authorization:
+        if (hasAuthorization_) return refuse(ec, 400, "more than one Authorization");
+        hasAuthorization_ = true;
+        head_.authorization = value;
+        return;
       case http::field::expect:
         // Also for 100-continue: RFC 9110 requires the client to repeat the request without it. HTTP/1.0
         // ignores Expect.
@@ -117,6 +122,7 @@ class Receiver final : public http::basic_parser<true> {
   bool hasEncoding_ = false;
   bool hasHost_ = false;
   bool hasType_ = false;
+  bool hasAuthorization_ = false;
 };
 
 }  // namespace

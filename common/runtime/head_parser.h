@@ -15,6 +15,7 @@ struct Head {
   std::string_view method;
   std::string_view target;  ///< origin-form, including the query
   std::string_view contentType;
+  std::string_view authorization;  ///< value of the header; empty: absent
   std::uint64_t contentLength = 0;
   bool keepAlive = false;
 };

@@ -69,6 +69,7 @@ TlsFault oldestFault(const SSL* ssl) {
   }
   const char* text = ERR_reason_error_string(code);  // fixed texts, which contain no input
   TlsFault fault{text == nullptr ? "TLS error " + std::to_string(reason) : text, 0, false};
+  fault.http = reason == SSL_R_HTTP_REQUEST;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     fault.untrusted = true;
     fault.reason += ": ";

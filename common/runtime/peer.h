@@ -26,6 +26,7 @@ struct TlsFault {
   std::string reason;      ///< "remote error: bad certificate", "no shared cipher"; empty: no failure
   int alert = 0;           ///< the alert from the peer; 0: the failure is local
   bool untrusted = false;  ///< the peer's certificate was rejected
+  bool http = false;       ///< the peer has sent an HTTP request without TLS
 };
 
 /// Returns the failure of the session from the oldest error in OpenSSL's queue. The reason is empty if it is

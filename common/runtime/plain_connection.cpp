@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
 namespace dynamo::runtime {
@@ -31,7 +33,25 @@ const std::function<Page()>* findPage(const Pages& pages, std::string_view path)
   return found == pages.end() ? nullptr : &found->second;
 }
 
+/// Returns the TLS session of a new connection, or null if the listener serves HTTP without TLS.
+SslPtr sessionOf(const PlainListener& listener, int fd) {
+  if (!listener.tls) return nullptr;
+  const std::shared_ptr<SSL_CTX> context = listener.tls();
+  SslPtr session = context ? newServerSession(context.get(), fd) : nullptr;
+  if (!session) throw std::bad_alloc{};
+  return session;
+}
+
 }  // namespace
+
+PlainConnection::PlainConnection(EventLoop& loop, UniqueFd fd, const PlainListener& listener,
+                                 const Guard& guard, const PlainLimits& limits)
+    : loop_(loop),
+      socket_(loop, std::move(fd)),
+      wire_(socket_.get(), sessionOf(listener, socket_.get())),
+      listener_(listener),
+      guard_(guard),
+      limits_(limits) {}
 
 void PlainConnection::abort() {
   aborted_ = true;
@@ -48,17 +68,43 @@ void PlainConnection::refuse(int status, std::string_view message, std::string_v
   allow_ = allow;
 }
 
+Wait PlainConnection::waitFor(Io io, Deadline deadline) {
+  return io == Io::wantWrite ? socket_.writable(deadline) : socket_.readable(deadline);
+}
+
+Task<PlainConnection::Read> PlainConnection::handshake() {
+  const Deadline deadline = Clock::now() + limits_.header;
+  for (;;) {
+    Wire::clearErrors();
+    const Io io = wire_.handshake();
+    if (io == Io::ok) co_return Read::Complete;
+    if (io == Io::closed) break;
+    const WaitResult how = co_await waitFor(io, std::min(deadline, firstBy_));
+    if (aborted_ || loop_.stopping() || how == WaitResult::TimedOut) co_return Read::Over;
+  }
+  unread_ = true;
+  if (wire_.fault().http) {
+    wire_ = Wire{socket_.get(), nullptr};
+    refuse(400, "this port serves HTTPS");
+    co_return Read::Refused;
+  }
+  if (!wire_.fault().reason.empty()) co_await linger();  // so that the client receives the alert
+  co_return Read::Over;
+}
+
 Task<PlainConnection::Read> PlainConnection::readHead() {
   Deadline deadline = Clock::now() + limits_.idle;
   for (;;) {
     const std::size_t before = in_.size();
     in_.resize(std::min(before + kPart, kMaxHead));
+    Wire::clearErrors();
     const IoResult got = wire_.read(in_.data() + before, in_.size() - before);
     in_.resize(before + got.bytes);
     if (got.io == Io::closed) co_return Read::Over;
     if (aborted_) co_return Read::Over;  // before this wait
     if (got.io != Io::ok) {
-      const WaitResult how = co_await socket_.readable(in_.empty() ? std::min(deadline, firstBy_) : deadline);
+      const Deadline end = in_.empty() ? std::min(deadline, firstBy_) : deadline;
+      const WaitResult how = co_await waitFor(got.io, end);
       if (aborted_ || loop_.stopping()) co_return Read::Over;
       if (how != WaitResult::TimedOut) continue;
       if (in_.empty()) co_return Read::Over;
@@ -85,6 +131,14 @@ Task<PlainConnection::Read> PlainConnection::readHead() {
   }
 }
 
+/// Returns the reply to a client that may not see the pages.
+Task<std::optional<Page>> PlainConnection::guarded() {
+  if (!guard_) co_return std::nullopt;
+  std::string authorization{parser_.head().authorization};
+  std::optional<Page> refusal = co_await guard_(std::move(authorization));
+  co_return std::move(refusal);
+}
+
 /// Returns the page for a request whose head is complete.
 Task<Page> PlainConnection::makePage() {
   const Head& head = parser_.head();
@@ -97,9 +151,10 @@ Task<Page> PlainConnection::makePage() {
     refuse(405, "the method is not allowed for this path", "GET, HEAD");
   } else if (head.contentLength > 0) {
     refuse(413, "the request body is too large");
-  } else if (quick != nullptr) {
-    co_return makeSafely(*quick);
   } else {
+    std::optional<Page> refusal = co_await guarded();
+    if (refusal) co_return std::move(*refusal);
+    if (quick != nullptr) co_return makeSafely(*quick);
     const auto made = std::make_shared<Page>();
     std::function<void()> work = [made, make = *slow] { *made = makeSafely(make); };
     const WaitResult how = co_await loop_.offload(std::move(work));
@@ -113,13 +168,14 @@ Task<Page> PlainConnection::makePage() {
 Task<bool> PlainConnection::write(std::string text) {
   const Deadline start = Clock::now();
   for (std::size_t sent = 0; sent < text.size();) {
+    Wire::clearErrors();
     const IoResult result = wire_.write(text.data() + sent, text.size() - sent);
     sent += result.bytes;
     if (result.io == Io::ok) continue;
     if (result.io == Io::closed || aborted_) co_return false;
     waitsSince_ = Clock::now();
     const Deadline deadline = start + limits_.write + std::chrono::seconds{sent / kMinRate};
-    const WaitResult how = co_await socket_.writable(deadline);
+    const WaitResult how = co_await waitFor(result.io, deadline);
     waitsSince_ = kNoDeadline;
     if (how == WaitResult::Ready) continue;
     wire_.discardUnacknowledged();
@@ -129,14 +185,15 @@ Task<bool> PlainConnection::write(std::string text) {
 }
 
 Task<void> PlainConnection::serve() {
-  const Read read = co_await readHead();
+  Read read = co_await handshake();
+  if (read == Read::Complete) read = co_await readHead();
   if (read == Read::Over) co_return;
   asked_ = true;
   bool headOnly = false;
   if (read == Read::Complete) {
     const Head& head = parser_.head();
     headOnly = head.method == "HEAD";
-    unread_ = head.contentLength > 0 || in_.size() > parser_.headBytes();
+    unread_ = head.contentLength > 0 || in_.size() > parser_.headBytes() || wire_.pending();
     page_ = co_await makePage();
     if (aborted_) co_return;
   }
@@ -153,6 +210,7 @@ Task<void> PlainConnection::serve() {
 /// the kernel would otherwise be outside of any limit and deadline.
 Task<void> PlainConnection::linger() {
   const bool mustWait = unread_ || wire_.unacknowledged() > 0;
+  Wire::clearErrors();
   wire_.shutdown();
   if (!mustWait) co_return;
   const Deadline start = Clock::now();

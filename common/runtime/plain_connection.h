@@ -1,8 +1,9 @@
 #pragma once
-// A connection of the plain server. It serves one request.
+// A connection of the server for probes and metrics. It serves one request.
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,9 @@ namespace dynamo::runtime {
 /// All functions must be called on the loop's thread.
 class PlainConnection {
  public:
-  PlainConnection(EventLoop& loop, UniqueFd fd, const PlainListener& listener, const PlainLimits& limits)
-      : loop_(loop),
-        socket_(loop, std::move(fd)),
-        wire_(socket_.get(), nullptr),
-        listener_(listener),
-        limits_(limits) {}
+  /// Throws if there is no memory for a TLS session. `guard` may be empty.
+  PlainConnection(EventLoop& loop, UniqueFd fd, const PlainListener& listener, const Guard& guard,
+                  const PlainLimits& limits);
 
   /// Serves the request and ends the connection.
   Task<void> serve();
@@ -41,8 +39,11 @@ class PlainConnection {
  private:
   enum class Read { Complete, Refused, Over };
 
+  Task<Read> handshake();
   Task<Read> readHead();
+  Wait waitFor(Io io, Deadline deadline);
   Task<Page> makePage();
+  Task<std::optional<Page>> guarded();
   Task<bool> write(std::string text);
   Task<void> linger();
   void refuse(int status, std::string_view message, std::string_view allow = {});
@@ -51,6 +52,7 @@ class PlainConnection {
   Descriptor socket_;
   Wire wire_;
   const PlainListener& listener_;
+  const Guard& guard_;
   const PlainLimits& limits_;
   HeadParser parser_{kMaxHeaders};
   std::string in_;

@@ -56,6 +56,7 @@ class PlainServer::Impl {
  private:
   struct Acceptor {
     const PlainListener& listener;
+    Guard guard;  ///< may be empty
     std::optional<Descriptor> socket;
   };
 
@@ -105,7 +106,8 @@ int PlainServer::Impl::acceptSome(Acceptor& acceptor, int max) {
     }
     if (connections.size() >= limits.connections && !evictOne()) continue;
     try {
-      auto connection = std::make_unique<PlainConnection>(loop, std::move(fd), acceptor.listener, limits);
+      auto connection =
+          std::make_unique<PlainConnection>(loop, std::move(fd), acceptor.listener, acceptor.guard, limits);
       if (closing) connection->beginStop();
       const auto place = connections.insert(connections.end(), connection.get());
       loop.spawn(serve(std::move(connection), place));
@@ -167,7 +169,8 @@ std::variant<std::monostate, StartError> PlainServer::Impl::start() {
     if (auto* error = std::get_if<std::string>(&listening)) return StartError{std::move(*error)};
     auto& [fd, port] = std::get<Listening>(listening);
     ports.push_back(port);
-    Acceptor& acceptor = acceptors.emplace_back(Acceptor{listener, std::nullopt});
+    Acceptor& acceptor = acceptors.emplace_back(
+        Acceptor{listener, listener.guard ? listener.guard(loop) : Guard{}, std::nullopt});
     acceptor.socket.emplace(loop, std::move(fd));
     loop.spawn(accept(acceptor));
   }

@@ -1,5 +1,7 @@
 #pragma once
-// The plain HTTP server for probes and metrics: GET and HEAD of generated pages.
+// The server for probes and metrics: GET and HEAD of generated pages, over HTTP or HTTPS.
+
+#include <openssl/types.h>
 
 #include <chrono>
 #include <cstddef>
@@ -7,11 +9,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "common/runtime/endpoint.h"
+#include "common/runtime/event_loop.h"
+#include "common/runtime/task.h"
 
 namespace dynamo::runtime {
 
@@ -24,18 +29,29 @@ struct Page {
 /// Pages by path. An exception is answered with 500.
 using Pages = std::map<std::string, std::function<Page()>, std::less<>>;
 
+/// Returns the reply to a client that may not see the pages, or nullopt if it may. `authorization` is the
+/// value of the header, or empty. Called on the server's thread for each request of an existing page.
+/// Requests wait for it, so the guard limits how many wait at the same time and for how long.
+using Guard = std::function<Task<std::optional<Page>>(std::string authorization)>;
+
 struct PlainListener {
   Endpoint listen;
   Pages pages;  ///< generated on the server's thread
   Pages slow =
       {};  ///< generated one after the other on a separate thread, so that they do not delay other pages
+  /// Returns the context for a new connection. Called on the server's thread. Empty: HTTP without TLS.
+  std::function<std::shared_ptr<SSL_CTX>()> tls = {};
+  /// Makes the guard, which may use the loop of the server. It is destroyed before the loop. Empty: all
+  /// clients may see the pages.
+  std::function<Guard(EventLoop&)> guard = {};
 };
 
 /// Deadlines and limits. Tests shorten them.
 struct PlainLimits {
   /// Timeout of the first byte. It is long because unused connections of probes are harmless.
   std::chrono::milliseconds idle{120'000};
-  /// Timeout of a request head. A head fits into one packet, so only a slow sender (slowloris) needs longer.
+  /// Timeout of a request head, and of a TLS handshake. A head fits into one packet, so only a slow sender
+  /// (slowloris) needs longer.
   std::chrono::milliseconds header{5'000};
   /// Timeout of a reply. It is extended while the client receives 4 MiB per second. Also TCP_USER_TIMEOUT:
   /// the kernel ends a connection if sent bytes stay unacknowledged for this time.

@@ -12,10 +12,11 @@ struct StatusText {
   std::string_view reason;  ///< metav1.StatusReason; empty if Kubernetes has none
 };
 
-constexpr std::array<StatusText, 17> kTexts{{
+constexpr std::array<StatusText, 18> kTexts{{
     {200, "OK", ""},
     {204, "No Content", ""},
     {400, "Bad Request", "BadRequest"},
+    {401, "Unauthorized", "Unauthorized"},
     {403, "Forbidden", "Forbidden"},
     {404, "Not Found", "NotFound"},
     {405, "Method Not Allowed", "MethodNotAllowed"},
@@ -91,6 +92,7 @@ void appendHead(std::string& out, const ReplyForm& form, std::size_t bodyBytes) 
     out += "\r\nAllow: ";
     out += form.allow;
   }
+  if (form.status == 401) out += "\r\nWWW-Authenticate: Bearer";
   // With Retry-After, Go's client for Kubernetes retries the request, even a POST.
   if (form.status == 503) out += "\r\nRetry-After: 1";
   out += form.keepAlive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/json/build.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 
 namespace dynamo::provisioning {
 namespace {

@@ -12,7 +12,7 @@
 #include "certs/pem.h"
 #include "common/json/build.h"
 #include "controller/certs/ca_bundle.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 
 namespace dynamo::provisioning {
 namespace {

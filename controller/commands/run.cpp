@@ -28,6 +28,7 @@
 #include "common/runtime/signals.h"
 #include "controller/certs/certificate_manager.h"
 #include "controller/commands/cluster_flags.h"
+#include "controller/commands/metrics_listener.h"
 #include "controller/reconcile/manager.h"
 
 namespace dynamo::controller {
@@ -245,13 +246,17 @@ int run(const RunOptions& options, const Settings& settings, const runtime::Sign
     return 1;
   }
   Process process{settings, signals, std::move(std::get<Cluster>(made)), loop, metrics};
+  const bool secure = settings.config.server.metrics.secure;
+  auto scraped =
+      metricsListener({settings.metrics, secure, hostName()}, options.cluster, metrics, clientMetrics);
+  if (const auto* error = std::get_if<std::string>(&scraped)) {
+    printErrors({*error});
+    return 1;
+  }
   auto started = runtime::PlainServer::start(
       {runtime::probeListener(
            settings.health, [&] { return process.problem(); }, [&] { return process.hang(); }),
-       {settings.metrics,
-        {{"/metrics", [&] {
-            return runtime::Page{200, std::string{observability::kTextFormat}, metrics.render()};
-          }}}}});
+       std::get<runtime::PlainListener>(std::move(scraped))});
   if (const auto* error = std::get_if<runtime::StartError>(&started)) {
     printErrors({error->message});
     return 1;
@@ -260,7 +265,8 @@ int run(const RunOptions& options, const Settings& settings, const runtime::Sign
   kLog.info("started", {{"version", DYNAMO_VERSION},
                         {"operatorVersion", options.operatorVersion},
                         {"healthPort", plain.port(0)},
-                        {"metricsPort", plain.port(1)}});
+                        {"metricsPort", plain.port(1)},
+                        {"secureMetrics", secure}});
   const std::string failure = process.run();
   plain.stop(std::chrono::milliseconds{1000});
   if (failure.empty()) {

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "common/runtime/notification.h"
-#include "controller/kube/process.h"
 
 namespace dynamo::kube {
 
@@ -15,26 +14,7 @@ using runtime::WaitResult;
 
 namespace {
 
-/// The maximum output of a plugin: a token, or a certificate chain with its key.
-constexpr std::size_t kMaxPluginOutput = std::size_t{256} << 10;
-
 using PluginResult = std::variant<ExecCredential, std::string>;
-
-PluginResult resultOf(const ExecPlugin& plugin) {
-  Program program{plugin.command, plugin.arguments, plugin.environment, kPluginTime, kMaxPluginOutput};
-  program.environment.emplace_back("KUBERNETES_EXEC_INFO", plugin.info);
-  const auto about = [&](const std::string& what) {
-    return "credential plugin " + plugin.command + ": " + what;
-  };
-  auto ran = run(program);
-  if (const auto* error = std::get_if<ProgramError>(&ran)) {
-    const bool hint = error->notFound && !plugin.installHint.empty();
-    return about(error->message + (hint ? ": " + plugin.installHint : ""));
-  }
-  auto read = readExecCredential(std::get<ProgramOutput>(ran).text, plugin.apiVersion);
-  if (const auto* error = std::get_if<std::string>(&read)) return about(*error);
-  return read;
-}
 
 }  // namespace
 
@@ -45,10 +25,10 @@ struct Credentials::Run {
   std::optional<PluginResult> result;
 };
 
-Task<void> Credentials::runPlugin(EventLoop& loop, std::shared_ptr<Run> run, ExecPlugin plugin) {
+Task<void> Credentials::runPlugin(EventLoop& loop, std::shared_ptr<Run> run, Plugin plugin) {
   // The result is shared with the thread, which may outlive this task.
   const auto result = std::make_shared<PluginResult>();
-  std::function<void()> work = [result, plugin = std::move(plugin)] { *result = resultOf(plugin); };
+  std::function<void()> work = [result, plugin = std::move(plugin)] { *result = plugin.run(plugin.exec); };
   const WaitResult how = co_await loop.offload(std::move(work));
   if (how == WaitResult::Ready) {
     run->result = std::move(*result);

@@ -11,7 +11,7 @@
 #include "common/runtime/event_loop.h"
 #include "common/runtime/reply_parser.h"
 #include "controller/kube/api_error.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/exec_plugin.h"
 #include "controller/kube/text_source.h"
 
 namespace dynamo::kube {
@@ -25,9 +25,6 @@ struct Authentication {
   bool operator==(const Authentication&) const = default;
 };
 
-/// The timeout of a plugin. A plugin may call a cloud API. kubectl has no such limit because a user can
-/// interrupt it.
-inline constexpr std::chrono::seconds kPluginTime{60};
 /// A credential is renewed this long before it expires, because clocks differ and the request takes time.
 inline constexpr std::chrono::seconds kExpiryLeeway{10};
 /// The minimum age of a credential before a 401 makes the plugin run again. Without this limit, a plugin that
@@ -39,11 +36,15 @@ class Credentials {
  public:
   using Clock = std::function<std::chrono::system_clock::time_point()>;
 
+  struct Plugin {
+    ExecPlugin exec;
+    ExecRunner run;
+  };
   struct Parts {
     TextSource token;
     TextSource certificate;
     TextSource key;
-    std::optional<ExecPlugin> plugin;  ///< used for credentials that the other members do not contain
+    std::optional<Plugin> plugin;  ///< used for credentials that the other members do not contain
     std::vector<runtime::Header> impersonation;
   };
 
@@ -62,7 +63,7 @@ class Credentials {
 
  private:
   struct Run;
-  static runtime::Task<void> runPlugin(runtime::EventLoop& loop, std::shared_ptr<Run> run, ExecPlugin plugin);
+  static runtime::Task<void> runPlugin(runtime::EventLoop& loop, std::shared_ptr<Run> run, Plugin plugin);
   bool credentialValid() const;
   void takePluginResult();
   std::optional<ApiError> refreshFiles();

@@ -10,7 +10,7 @@
 #include "common/json/value.h"
 #include "common/runtime/tls_client.h"
 #include "common/text/yaml.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 #include "controller/kube/url.h"
 
 namespace dynamo::kube {
@@ -184,12 +184,10 @@ ExecPlugin readPlugin(const Node& exec, const RestConfig& config, const std::str
   if (exec.at("interactiveMode").text() == "Always") {
     exec.at("interactiveMode").fail("interactive plugins are not supported");
   }
-  std::optional<ExecCluster> told;
   if (exec.at("provideClusterInfo").flag()) {
-    told = ExecCluster{server, config.serverName == config.server.address ? "" : config.serverName,
-                       !config.verify, config.authorities.text()};
+    plugin.cluster = ExecCluster{server, config.serverName == config.server.address ? "" : config.serverName,
+                                 !config.verify, config.authorities.text()};
   }
-  plugin.info = execInfo(plugin.apiVersion, told);
   return plugin;
 }
 
@@ -214,7 +212,8 @@ std::vector<runtime::Header> readImpersonation(const Node& user) {
   return out;
 }
 
-Credentials::Parts readUser(const Node& user, const RestConfig& config, const std::string& server) {
+Credentials::Parts readUser(const Node& user, const RestConfig& config, const std::string& server,
+                            const ExecRunner& runner) {
   for (const char* name : {"username", "password"}) {
     user.at(name).reject("API servers no longer support passwords");
   }
@@ -233,12 +232,16 @@ Credentials::Parts readUser(const Node& user, const RestConfig& config, const st
     user.fail("client-certificate and client-key must be set together");
   }
   if (parts.certificate.given()) checkTls(user, {}, parts.certificate, parts.key);
-  if (const Node exec = user.at("exec"); exec.given()) parts.plugin = readPlugin(exec, config, server);
+  if (const Node exec = user.at("exec"); exec.given()) {
+    if (!runner)
+      exec.fail("this program runs no credential plugins; give it a token or a client certificate");
+    parts.plugin = Credentials::Plugin{readPlugin(exec, config, server), runner};
+  }
   parts.impersonation = readImpersonation(user);
   return parts;
 }
 
-RestConfig readContext(const Kubeconfig& kubeconfig, const std::string& wanted) {
+RestConfig readContext(const Kubeconfig& kubeconfig, const std::string& wanted, const ExecRunner& runner) {
   const std::string name = wanted.empty() ? kubeconfig.currentContext() : wanted;
   if (name.empty()) kubeconfig.first().at("current-context").fail("is required");
   const auto context = kubeconfig.find("contexts", "context", name);
@@ -254,7 +257,7 @@ RestConfig readContext(const Kubeconfig& kubeconfig, const std::string& wanted) 
   if (!userName.text().empty()) {
     const auto user = kubeconfig.find("users", "user", userName.text());
     if (!user) userName.fail("there is no user \"" + userName.text() + "\"");
-    parts = readUser(*user, config, cluster->at("server").text());
+    parts = readUser(*user, config, cluster->at("server").text(), runner);
   }
   config.credentials = std::make_shared<Credentials>(std::move(parts));
   return config;
@@ -263,10 +266,10 @@ RestConfig readContext(const Kubeconfig& kubeconfig, const std::string& wanted) 
 }  // namespace
 
 std::variant<RestConfig, std::string> readKubeconfig(const std::vector<KubeconfigFile>& files,
-                                                     const std::string& context) {
+                                                     const std::string& context, const ExecRunner& runner) {
   if (files.empty()) return std::string{"there is no kubeconfig file"};
   try {
-    return readContext(Kubeconfig{files}, context);
+    return readContext(Kubeconfig{files}, context, runner);
   } catch (const FileError& error) {
     return error.message;
   }

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "controller/kube/exec_plugin.h"
 #include "controller/kube/rest_config.h"
 
 namespace dynamo::kube {
@@ -16,7 +17,8 @@ struct KubeconfigFile {
 
 /// Returns the configuration of a context, or of the current context if `context` is empty. If several files
 /// contain an entry, the first file takes precedence, as in kubectl. Files that the entries refer to are
-/// read, so that errors are reported at startup. An error message has the form "FILE: FIELD: MESSAGE".
+/// read, so that errors are reported at startup. Without `runner`, a user with `exec` is an error. An error
+/// message has the form "FILE: FIELD: MESSAGE".
 ///
 /// Supported fields of a cluster: `server` (https), `tls-server-name`, `insecure-skip-tls-verify`,
 /// `certificate-authority(-data)`.
@@ -24,6 +26,7 @@ struct KubeconfigFile {
 /// `exec`, `as`, `as-groups`, `as-uid`, `as-user-extra`. Rejected fields: `proxy-url`, `username`,
 /// `password`, `auth-provider`.
 std::variant<RestConfig, std::string> readKubeconfig(const std::vector<KubeconfigFile>& files,
-                                                     const std::string& context);
+                                                     const std::string& context,
+                                                     const ExecRunner& runner = {});
 
 }  // namespace dynamo::kube

@@ -36,7 +36,7 @@ std::variant<runtime::FileReading, std::string> read(const std::string& path) {
 
 /// Reads the files. Files that do not exist are ignored, as in kubectl.
 std::variant<RestConfig, std::string> fromFiles(const std::vector<std::string>& paths,
-                                                const std::string& context) {
+                                                const RestConfigFlags& flags) {
   std::vector<KubeconfigFile> files;
   for (const std::string& path : paths) {
     auto reading = read(path);
@@ -46,7 +46,7 @@ std::variant<RestConfig, std::string> fromFiles(const std::vector<std::string>& 
   }
   if (files.empty())
     return (paths.empty() ? std::string{"kubeconfig"} : paths.front()) + ": the file does not exist";
-  return readKubeconfig(files, context);
+  return readKubeconfig(files, flags.context, flags.execRunner);
 }
 
 }  // namespace
@@ -109,9 +109,9 @@ std::variant<RestConfig, std::string> inClusterConfig(const Environment& environ
 
 std::variant<RestConfig, std::string> loadRestConfig(const RestConfigFlags& flags,
                                                      const Environment& environment) {
-  if (!flags.kubeconfig.empty()) return fromFiles({flags.kubeconfig}, flags.context);
+  if (!flags.kubeconfig.empty()) return fromFiles({flags.kubeconfig}, flags);
   if (const auto paths = split(environment("KUBECONFIG"), ':'); !paths.empty()) {
-    return fromFiles(paths, flags.context);
+    return fromFiles(paths, flags);
   }
   // A context requires a kubeconfig file.
   if (flags.context.empty() && !environment("KUBERNETES_SERVICE_HOST").empty())
@@ -120,7 +120,7 @@ std::variant<RestConfig, std::string> loadRestConfig(const RestConfigFlags& flag
     const std::string path = home + "/.kube/config";
     auto reading = read(path);
     const auto* const found = std::get_if<runtime::FileReading>(&reading);
-    if (found == nullptr || found->text) return fromFiles({path}, flags.context);
+    if (found == nullptr || found->text) return fromFiles({path}, flags);
   }
   return std::string{
       "there is no kubeconfig file (--kubeconfig, KUBECONFIG, ~/.kube/config), "

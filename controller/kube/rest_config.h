@@ -28,8 +28,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 Environment processEnvironment();
 
 struct RestConfigFlags {
-  std::string kubeconfig;  ///< --kubeconfig
-  std::string context;     ///< --context; empty: the current context
+  std::string kubeconfig;      ///< --kubeconfig
+  std::string context;         ///< --context; empty: the current context
+  ExecRunner execRunner = {};  ///< empty: credential plugins are not supported
 };
 
 /// Loads the configuration. The order of precedence is that of controller-runtime: the file of the flag, the

@@ -13,7 +13,7 @@
 #include "common/observability/log.h"
 #include "common/render/facts.h"
 #include "common/render/pull_secrets.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 #include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "common/api/kinds.h"
 #include "common/lifecycle/component_status.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
@@ -12,8 +13,8 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kMetric = "dynamo_operator_resources_total";
-constexpr std::string_view kHelp = "Custom resources by status.";
+constexpr ObjectGauge kResources{
+    "dynamo_operator_resources_total", "Custom resources by status.", {"resource_type", "status"}};
 
 std::string_view readiness(bool ready) {
   return ready ? "ready" : "not_ready";
@@ -48,30 +49,38 @@ void ResourceCounts::changed(const kube::Change& change) {
   const WatchedKind* kind = findWatchedKind(change.key);
   if (kind == nullptr || kind->countedStatus == nullptr) return;
   if (change.before != nullptr)
-    subtract(change.key.kind, change.key.namespaceName, kind->countedStatus(*change.before));
-  if (change.now != nullptr) add(change.key.kind, change.key.namespaceName, kind->countedStatus(*change.now));
+    addFigures(change.key, kind->countedStatus(*change.before), *change.before, -1);
+  if (change.now != nullptr) addFigures(change.key, kind->countedStatus(*change.now), *change.now, 1);
 }
 
-void ResourceCounts::add(const std::string& kind, const std::string& namespaceName, std::string_view status) {
-  ++series_[Key{kind, namespaceName, std::string{status}}].objects;
+void ResourceCounts::addFigures(const k8s::ObjectKey& key, std::string_view status, const Value& object,
+                                int sign) {
+  const AddFigure addFigure = [&](const ObjectGauge& gauge, std::string_view first, std::string_view second,
+                                  double value) {
+    Series& series = series_[Key{&gauge, key.namespaceName, std::string{first}, std::string{second}}];
+    series.objects += sign;
+    series.value += sign * value;
+  };
+  addFigure(kResources, key.kind, status, 1);
+  if (key.kind == api::kDynamoGraphDeployment) addGraphFigures(object, addFigure);
 }
 
-void ResourceCounts::subtract(const std::string& kind, const std::string& namespaceName,
-                              std::string_view status) {
-  const auto found = series_.find(Key{kind, namespaceName, std::string{status}});
-  if (found != series_.end() && found->second.objects > 0) --found->second.objects;
+observability::Gauge ResourceCounts::gaugeOf(const Key& key) {
+  const auto& [gauge, namespaceName, first, second] = key;
+  const observability::Label inNamespace{"namespace", namespaceName};
+  if (gauge->labels[0].empty()) return metrics_.gauge(gauge->name, gauge->help, {inNamespace});
+  return metrics_.gauge(gauge->name, gauge->help,
+                        {inNamespace, {gauge->labels[0], first}, {gauge->labels[1], second}});
 }
 
 void ResourceCounts::publish(const std::function<bool(std::string_view)>& handles) {
   for (auto each = series_.begin(); each != series_.end();) {
-    const auto& [kind, namespaceName, status] = each->first;
+    const Key& key = each->first;
     Series& series = each->second;
-    const bool wanted = series.objects > 0 && handles(namespaceName);
-    if (wanted && !series.published)
-      series.gauge = metrics_.gauge(
-          kMetric, kHelp, {{"resource_type", kind}, {"namespace", namespaceName}, {"status", status}});
-    if (wanted) series.gauge.set(static_cast<double>(series.objects));
-    if (!wanted && series.published) metrics_.removeGauge(kMetric, series.gauge);
+    const bool wanted = series.objects > 0 && handles(std::get<1>(key));
+    if (wanted && !series.published) series.gauge = gaugeOf(key);
+    if (wanted) series.gauge.set(series.value);
+    if (!wanted && series.published) metrics_.removeGauge(std::get<0>(key)->name, series.gauge);
     series.published = wanted;
     each = series.objects == 0 ? series_.erase(each) : std::next(each);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// The gauge dynamo_operator_resources_total: the number of custom resources by kind, namespace and status.
+// The gauges about objects: dynamo_operator_resources_total, the number of custom resources by kind,
+// namespace and status, and those of graph_figures.h.
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -11,6 +11,7 @@
 #include "common/json/value.h"
 #include "common/observability/metrics.h"
 #include "controller/kube/cache.h"
+#include "controller/reconcile/graph_figures.h"
 
 namespace dynamo::controller {
 
@@ -21,7 +22,8 @@ std::string_view adapterReadiness(const json::Value& adapter);       ///< the sa
 std::string_view modelReadiness(const json::Value& model);
 std::string_view phaseOf(const json::Value& checkpoint);
 
-/// Counts objects from changes of the cache, so that a count costs the same with any number of objects.
+/// Adds up the figures of objects from changes of the cache, so that a sum costs the same with any number of
+/// objects.
 class ResourceCounts {
  public:
   /// The registry must outlive the counts.
@@ -36,14 +38,17 @@ class ResourceCounts {
 
  private:
   struct Series {
-    std::size_t objects = 0;
+    long long objects = 0;
+    double value = 0;  ///< the sum of the figures of these objects
     bool published = false;
     observability::Gauge gauge = {};
   };
-  using Key = std::tuple<std::string, std::string, std::string>;  // kind, namespace, status
+  /// The gauge, the namespace, and the values of the other labels.
+  using Key = std::tuple<const ObjectGauge*, std::string, std::string, std::string>;
 
-  void add(const std::string& kind, const std::string& namespaceName, std::string_view status);
-  void subtract(const std::string& kind, const std::string& namespaceName, std::string_view status);
+  /// `sign` is -1 for the object before a change.
+  void addFigures(const k8s::ObjectKey& key, std::string_view status, const json::Value& object, int sign);
+  observability::Gauge gaugeOf(const Key& key);
 
   observability::Registry& metrics_;
   std::map<Key, Series> series_;

@@ -8,7 +8,7 @@
 #include "common/api/dynamo.h"
 #include "common/json/build.h"
 #include "common/lifecycle/object.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 #include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {

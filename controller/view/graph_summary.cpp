@@ -26,6 +26,13 @@ bool isCurrent(const Value* observer, const Value& graph) {
   return lifecycle::numberAt(observer, "observedGeneration", INT64_MAX) >= lifecycle::generationOf(graph);
 }
 
+/// Returns true if the latest spec could not be reconciled. Only the condition says so: the
+/// observedGeneration of the status is then that of the last spec that could.
+bool isRefused(const Value* ready, const Value& graph) {
+  return json::findText(ready, "reason") == lifecycle::reason::kNotReconciled &&
+         lifecycle::numberAt(ready, "observedGeneration", -1) >= lifecycle::generationOf(graph);
+}
+
 Counts replicasOf(const Value& graph) {
   Counts sum;
   const Value* services = json::findObject(lifecycle::specOf(graph), "services");
@@ -58,12 +65,14 @@ GraphSummary summaryOf(const Value& graph) {
   summary.message = json::findText(ready, "message");
   if (lifecycle::isBeingDeleted(graph)) {
     summary.state = "deleting";
+    summary.deleting = true;
     summary.message = "is being deleted";
-  } else if (!isCurrent(status, graph) || !isCurrent(ready, graph)) {
+  } else if (!isRefused(ready, graph) && (!isCurrent(status, graph) || !isCurrent(ready, graph))) {
     summary.message = "its controller has not observed the latest spec";
   } else if (ready == nullptr) {
     summary.message = "its controller has not reported a status";
   } else {
+    summary.observed = true;
     summary.ready = lifecycle::isTrue(ready);
   }
   if (const Value* rolling = json::findObject(status, "rollingUpdate")) {

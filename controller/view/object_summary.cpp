@@ -51,9 +51,10 @@ void setCondition(ObjectSummary& summary, const Value* condition) {
   summary.message = json::findText(condition, "message");
 }
 
-/// The condition that describes a phase. Succeeded has the cause of a failure.
+/// The condition that describes a phase. Succeeded has the cause of a failure. Profiling also says what a
+/// pending request waits for.
 std::string_view conditionOf(std::string_view now) {
-  if (now == phase::kProfiling) return "Profiling";
+  if (now == phase::kPending || now == phase::kProfiling) return "Profiling";
   return now == phase::kDeploying ? "DeploymentReady" : "Succeeded";
 }
 
@@ -110,6 +111,7 @@ void fillModel(ObjectSummary& summary, const Value& model) {
       lifecycle::numberAt(ready, "observedGeneration", lifecycle::generationOf(model));
   if (ready == nullptr || observed >= lifecycle::generationOf(model)) return;
   summary.ready = false;
+  summary.observed = false;
   summary.message = "its controller has not observed the latest spec";
 }
 
@@ -145,6 +147,7 @@ ObjectSummary summaryOfObject(const Value& object, std::span<const Value* const>
   summary.namespaceName = lifecycle::namespaceOf(object);
   summary.name = lifecycle::nameOf(object);
   summary.created = createdAt(object);
+  summary.observed = true;
   if (summary.kind == api::kDynamoGraphDeploymentRequest) {
     fillRequest(summary, object, objects);
   } else if (summary.kind == api::kDynamoModel) {
@@ -154,9 +157,11 @@ ObjectSummary summaryOfObject(const Value& object, std::span<const Value* const>
   }
   if (lifecycle::isBeingDeleted(object)) {
     summary.ready = false;
+    summary.deleting = true;
     summary.reason = "";
     summary.message = "is being deleted";
   } else if (summary.reason.empty() && summary.message.empty() && !summary.ready) {
+    summary.observed = false;
     summary.message = "its controller has not reported a status";
   }
   return summary;

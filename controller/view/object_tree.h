@@ -28,6 +28,8 @@ struct ObjectSummary {
   std::string name;
   bool ready =
       false;  ///< a request: it is Ready or Deployed; a model: of all endpoints; a checkpoint: it is Ready
+  bool observed = false;  ///< the status describes the latest spec
+  bool deleting = false;
   std::string phase;                ///< status.phase; empty: the kind has none
   std::optional<Time> since;        ///< the begin of the phase; nullopt: not known
   std::string reason;               ///< of the condition that describes the phase

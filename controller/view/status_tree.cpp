@@ -243,6 +243,7 @@ class Builder {
         if (placed_.contains(child) || serviceOf(*child) != service.name) continue;
         Node made = subtree(*child, relatedTo(*child));
         if (made.kind == api::kDynamoComponentDeployment) {
+          made.earlier = true;
           made.message = made.message.empty() ? "earlier worker generation"
                                               : "earlier worker generation; " + made.message;
         }

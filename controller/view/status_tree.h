@@ -33,6 +33,7 @@ struct Node {
   std::string message;  ///< why it is not ready, with the same text as in conditions
   std::optional<Counts> replicas;
   std::optional<Time> created;  ///< nullopt: the object does not exist
+  bool earlier = false;         ///< of a worker generation that the graph wants no more
   std::vector<Node> children;
 };
 
@@ -55,7 +56,9 @@ struct RestartStatus {
 struct GraphSummary {
   std::string namespaceName;
   std::string name;
-  bool ready = false;   ///< the condition Ready is true and describes the latest spec
+  bool ready = false;     ///< the condition Ready is true and describes the latest spec
+  bool observed = false;  ///< the condition Ready describes the latest spec
+  bool deleting = false;
   std::string state;    ///< status.state
   std::string status;   ///< status of the condition Ready: "True", "False"; empty if the condition is missing
   std::string reason;   ///< reason of the condition Ready

@@ -3,6 +3,7 @@ deploy/kustomize have the URL of the webhook instead of its Service. The Deploym
 exist on fake nodes."""
 
 import base64
+import copy
 import ctypes
 import json
 import os
@@ -18,11 +19,11 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
+from built import CONTROLLER, WEBHOOK  # noqa: E402
 from control_plane import ApiError  # noqa: E402
 
-WEBHOOK = Path(os.environ.get("DYNAMO_WEBHOOK") or ROOT / "build/release/bin/dynamo-webhook")
-CONTROLLER = Path(os.environ.get("DYNAMO_CONTROLLER") or ROOT / "build/release/bin/dynamo-controller")
-BASE = ROOT / "deploy/kustomize/base"
+KUSTOMIZE = ROOT / "deploy/kustomize"
+BASE, RESTRICTED = KUSTOMIZE / "base", KUSTOMIZE / "restricted"
 CRDS = ROOT / "deploy/crds"
 START_SECONDS = 60
 STOP_SECONDS = 20
@@ -32,6 +33,7 @@ CONFIG = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
 server:
+  metrics: {{secure: false}}
   webhook: {{certProvisionMode: manual, serviceName: dynamo-operator-webhook-service, shutdownDelay: {delay}}}
 """
 
@@ -113,6 +115,8 @@ class Webhook(Program):
     `directory`, which must exist. `config` is the text of its OperatorConfiguration, `account` that of the controller.
     Attributes after start(): pid, port, health_port, metrics_port, ca (PEM, bytes)."""
 
+    host = "127.0.0.1"  # the address of its HTTPS port
+
     def __init__(self, directory, shutdown_delay="0s", flags=(), config=None, account=CONTROLLER_ACCOUNT):
         super().__init__(directory, "webhook")
         self.shutdown_delay = shutdown_delay
@@ -130,7 +134,7 @@ class Webhook(Program):
         config = self.directory / "operator-config.yaml"
         config.write_text(self.config or CONFIG.format(delay=self.shutdown_delay), encoding="utf-8")
         argv = [WEBHOOK, "serve", "--config", config, "--cert-dir", certs]
-        argv += ["--listen", f"127.0.0.1:{port}", "--controller-service-account", self.account]
+        argv += ["--listen", f"{self.host}:{port}", "--controller-service-account", self.account]
         for flag in ("--health-listen", "--metrics-listen"):
             argv += [flag, "127.0.0.1:0"]
         argv += self.flags
@@ -192,21 +196,33 @@ class Controller(Program):
 
 
 def installed_config(cluster, namespace="dynamo-system"):
-    """The OperatorConfiguration of the manifests."""
+    """The OperatorConfiguration of the manifests, except that metrics are served by plain HTTP: who reads them here has no token."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/dynamo-operator-config"
-    return cluster.api("GET", path)["data"]["config.yaml"]
+    config = yaml.safe_load(cluster.api("GET", path)["data"]["config.yaml"])
+    config["server"]["metrics"]["secure"] = False
+    return yaml.safe_dump(config)
 
 
 def rendered(cluster, folder=BASE):
-    """The objects of a folder of deploy/kustomize."""
+    """The objects of a folder of deploy/kustomize, or of CRDS."""
     text = cluster.kubectl("kustomize", folder).stdout
     return [o for o in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if o]
 
 
-def manifests(cluster, url, ca_bundle, folder=BASE):
-    """The objects of a folder of deploy/kustomize with `url` and `ca_bundle` (base64) in every clientConfig. The webhooks have
-    the maximum timeout, so a slow machine does not fail requests."""
-    objects = rendered(cluster, folder)
+def complete(cluster):
+    """The CRDs and the objects of the base. On a real node the init container of the controller applies the CRDs."""
+    return [*rendered(cluster, CRDS), *rendered(cluster)]
+
+
+def manifests(cluster, url, ca_bundle):
+    """The CRDs and the objects of the base with `url` and `ca_bundle`."""
+    return with_url(complete(cluster), url, ca_bundle)
+
+
+def with_url(objects, url, ca_bundle):
+    """Copies of the objects with `url` and `ca_bundle` (base64) in every clientConfig. The webhooks have the maximum timeout, so
+    a slow machine does not fail requests."""
+    objects = copy.deepcopy(objects)
     for client_config in _client_configs(objects):
         service = client_config.pop("service")
         client_config["url"] = url + service["path"]
@@ -226,16 +242,21 @@ def _client_configs(objects):
 
 
 def install(cluster, webhook):
-    """Applies the base and waits until the API server calls the webhook. Registrations and conversion take effect a
+    """Applies the CRDs and the base, and waits until the API server calls the webhook. Registrations and conversion take effect a
     moment after they are stored."""
-    apply(cluster, webhook, BASE)
+    apply_objects(cluster, webhook, complete(cluster))
     cluster.wait(lambda: webhook_is_called(cluster), 120, "the API server calls the webhook")
 
 
 def apply(cluster, webhook, folder):
-    """Applies a folder of deploy/kustomize with the URL of the webhook."""
+    """Applies a folder of deploy/kustomize, or CRDS, with the URL of the webhook."""
+    apply_objects(cluster, webhook, rendered(cluster, folder))
+
+
+def apply_objects(cluster, webhook, objects):
+    """Applies objects with the URL of the webhook."""
     ca_bundle = base64.b64encode(webhook.ca).decode()
-    objects = manifests(cluster, f"https://127.0.0.1:{webhook.port}", ca_bundle, folder)
+    objects = with_url(objects, f"https://127.0.0.1:{webhook.port}", ca_bundle)
     for item in objects:
         if item["kind"] == "Namespace":
             cluster.create_namespace(item["metadata"]["name"])

@@ -32,7 +32,7 @@ PROFILED_SECONDS = 600
 def the_operator(story):
     story.chapter("Webhook and controller run as pods, as deploy/kustomize/base installs them")
     output = story.run("kubectl get pods -n dynamo-system")
-    story.check(output.count(" Running ") == 4, "two replicas of each run")
+    story.check(output.count(" Running ") == 3, "two webhooks and a controller run")
 
 
 def the_graph(story, plane):
@@ -81,10 +81,10 @@ def a_request(story, plane):
     request = f"dgdr/{profiled.DEPLOYED['metadata']['name']}"
     phase = lambda: story.silent(f"kubectl get -n {NAMESPACE} {request} -o jsonpath={{.status.phase}}")  # noqa: E731
     plane.cluster.wait(lambda: phase() == "Profiling", 60, "the profiling Job runs")
-    story.run(f"dynamo-controller status -n {NAMESPACE} {request}", succeeds=None)
+    story.run(f"kubectl dynamo status -n {NAMESPACE} {request}", succeeds=None)
     plane.cluster.wait(lambda: phase() in profiled.ENDS, PROFILED_SECONDS, "the request ends")
     story.run(f"kubectl get -n {NAMESPACE} {request}")
-    story.run(f"dynamo-controller status -n {NAMESPACE} {request}")
+    story.run(f"kubectl dynamo status -n {NAMESPACE} {request}")
     story.check(phase() == "Deployed", "the generated graph is deployed")
     graph = story.silent(f"kubectl get -n {NAMESPACE} {request} -o jsonpath={{.status.dgdName}}")
     served = profiled.DEPLOYED["spec"]["model"]

@@ -113,7 +113,7 @@ def a_graph(story, cluster):
     story.check(decode["mainContainer"]["args"] == ["--model", "Qwen/Qwen3-0.6B"], "the user's arguments are unchanged")
     output = story.run(f"kubectl apply -f {GRAPH}")
     story.check("unchanged" in output, "applied again: unchanged")
-    output = story.run(f"dynamo-controller render -f {GRAPH} --pathway deployment -o tree")
+    output = story.run(f"kubectl dynamo render -f {GRAPH} --pathway deployment -o tree")
     story.check(output.count("Deployment qwen-") == 8, "four component deployments, each with its Deployment")
     story.tell("Three common mistakes:")
     change = "sed 's/name: qwen/name: other/; {}' {} | kubectl apply -f -"
@@ -231,7 +231,7 @@ def main():
         done(started)
         webhook, controller = Webhook(directory), None
         try:
-            started = begin("starting the webhook, applying deploy/kustomize/base with the webhook's URL")
+            started = begin("starting the webhook, applying deploy/crds and deploy/kustomize/base with the webhook's URL")
             webhook.start()
             install(cluster, webhook)
             controller = Controller(cluster)

@@ -73,7 +73,7 @@ def the_graph_runs(story, cluster, controller):
     story.run("kubectl wait dgd/qwen --for=condition=Ready --timeout=60s")
     output = story.run("kubectl get dgd,dcd")
     story.check(re.search(r"/qwen +True +successful", output) is not None, "the graph is up")
-    story.run("dynamo-controller status qwen")
+    story.run("kubectl dynamo status qwen")
     story.check(ready_pods(cluster) == {"Frontend": 1, "Prefill": 2, "Decode": 2, "Planner": 1}, "all six pods are ready")
 
 
@@ -165,13 +165,13 @@ def a_request(story, cluster, controller):
     change = "s/qwen3-chat/chat/; s/searchStrategy: thorough/searchStrategy: rapid/; /modelCache:/,/pvcModelPath:/d"
     story.run(f"sed '{change}' {REQUEST} | kubectl apply -f -")
     story.run("kubectl wait dgdr/chat --for=jsonpath='{.status.phase}'=Profiling --timeout=60s")
-    output = story.run("dynamo-controller status dgdr/chat", succeeds=False)
+    output = story.run("kubectl dynamo status dgdr/chat", succeeds=False)
     story.check("Job profile-chat" in output, "the status shows the phase and the Job of the request")
     story.tell("A pod on a fake node ends without profiling. So the ConfigMap that its output copier writes in a cluster is")
     story.tell("written here, with a graph of two services.")
     story.run(f"kubectl create configmap dgdr-output-chat --from-literal=final_config.yaml='{json.dumps(profiled_graph())}'")
     story.run("kubectl wait dgdr/chat --for=jsonpath='{.status.phase}'=Deployed --timeout=60s")
-    output = story.run("dynamo-controller status dgdr/chat")
+    output = story.run("kubectl dynamo status dgdr/chat")
     below = re.search(r"DynamoGraphDeployment chat +2/2 .*\n(.*\n)*.*service Worker +1/1", output)
     story.check(below is not None, "the request is Deployed: its graph runs two pods, shown below it")
     story.run("kubectl get dgdr chat")

@@ -2,9 +2,14 @@
 
 import http.client
 import json
+import re
 import select
 import subprocess
 import threading
+
+
+# A text in quotes, in which a backslash stands before quotes and backslashes.
+WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
 class KubectlError(Exception):
@@ -63,15 +68,18 @@ def close_connections():
         connection.close()
 
 
-def request(port, tls, method, path, headers, body=None, timeout=30):
+def request(port, tls, method, path, headers, body=None, timeout=30, warnings=None):
     """Sends one request to the server on a loopback port with `body` as JSON. Returns the decoded JSON answer, or its
     text when it is no JSON. Raises ApiError for status 400 and above, and OSError without a valid answer. No request is sent
-    twice."""
+    twice. The server's warnings, each once, are appended to the list `warnings`."""
     connection = _connection(port, tls, timeout)
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
         text = response.read().decode()
+        if warnings is not None:
+            found = WARNING.findall(", ".join(response.headers.get_all("Warning", [])))
+            warnings += [re.sub(r"\\(.)", r"\1", each) for each in dict.fromkeys(found)]
     except http.client.HTTPException as error:
         connection.close()
         raise ConnectionError(f"{method} {path}: {error!r}") from error

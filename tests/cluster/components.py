@@ -188,7 +188,7 @@ def kwok(layout, configuration=None):
 
 def environment(layout):
     """An environment without the caller's variables, such as proxies, GODEBUG and the HOME with ~/.kwok."""
-    return {"PATH": "/usr/bin:/bin", "HOME": str(layout.directory), "TMPDIR": str(layout.directory)}
+    return {"PATH": "/usr/bin:/bin", "HOME": str(layout.directory), "TMPDIR": str(layout.directory), "GOGC": "400"}
 
 
 def node(name, gpus, cpu, memory, labels):

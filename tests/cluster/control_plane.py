@@ -26,7 +26,9 @@ from node.machine import Node, NodeError, build_node
 from supervisor import Supervisor, SupervisorError
 
 HERE = Path(__file__).resolve().parent
-POLL_SECONDS = 0.03
+# Between two looks at a condition: short at first, and later a part of the time that has passed. Each look costs the processor
+# as much as the work that the test waits for.
+POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_PART = 0.03, 0.3, 0.05
 LOG_TAIL_LINES = 25
 PORT_ATTEMPTS = 5
 # Below Linux's ephemeral range (32768 and above), so no outgoing connection takes the port while the server is down.
@@ -284,11 +286,12 @@ class ControlPlane:
         argv = [self.assets / "kubectl", *map(str, args)]
         return client.run_kubectl(argv, self.environment(kubeconfig), input, check, timeout)
 
-    def api(self, method, path, body=None, content_type="application/json", token=None, timeout=30):
+    def api(self, method, path, body=None, content_type="application/json", token=None, timeout=30, warnings=None):
         """Sends one request to the API server, by default as administrator. Much faster than kubectl. Returns the decoded
-        JSON answer, or its text when it is no JSON. Raises ApiError for status 400 and above."""
+        JSON answer, or its text when it is no JSON. Raises ApiError for status 400 and above. Its warnings are appended to the
+        list `warnings`."""
         headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": content_type}
-        return client.request(self._layout.port, self._tls, method, path, headers, body, timeout)
+        return client.request(self._layout.port, self._tls, method, path, headers, body, timeout, warnings)
 
     def add_nodes(self, count, gpus=8, cpu=64, memory="512Gi", labels=None, timeout=180):
         """Adds fake nodes gpu-node-0, gpu-node-1, ... with nvidia.com/gpu in capacity and allocatable, and waits until pods
@@ -313,15 +316,16 @@ class ControlPlane:
 
     def wait(self, condition, timeout=30, what="condition"):
         """Calls `condition` until its result is true, and returns the result."""
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while True:
             value = condition()
             if value:
                 return value
             self._check_running()
-            if time.monotonic() > deadline:
+            elapsed = time.monotonic() - began
+            if elapsed > timeout:
                 raise ControlPlaneError(f"not within {timeout} s: {what}")
-            time.sleep(POLL_SECONDS)
+            time.sleep(min(max(elapsed * POLL_PART, POLL_SECONDS), LONGEST_POLL_SECONDS))
 
     def log_tail(self, component, lines=LOG_TAIL_LINES):
         try:

@@ -40,9 +40,9 @@ def version_of(item):
 
 
 class History:
-    """One watch for each kind. `api` may be used by every thread."""
+    """One watch for each of the kinds. `api` may be used by every thread."""
 
-    def __init__(self, kubeconfig):
+    def __init__(self, kubeconfig, kinds=EVERY_KIND):
         self.api = Api(kubeconfig)
         self.changed = threading.Condition()
         self.broken = None  # the error that ended a watch
@@ -52,7 +52,7 @@ class History:
         self._deleted = set()  # uids
         self._stopped = False
         self._connections, self._threads = [], []
-        for kind in EVERY_KIND:
+        for kind in kinds:
             got = self._list(kind)
             for item in got["items"]:
                 self.put(kind, item)
@@ -147,6 +147,10 @@ class History:
     def changes(self, namespace):
         """All changes of the namespace in their order. They are complete up to this moment."""
         self._catch_up(namespace, ("Pod", "DynamoGraphDeployment", "DynamoComponentDeployment"))
+        return self.reported(namespace)
+
+    def reported(self, namespace):
+        """The changes of the namespace that the watches have reported so far, in their order."""
         with self.changed:
             return sorted(self._changes[namespace], key=lambda change: change.version)
 

@@ -24,13 +24,25 @@ def load_builder():
     return module
 
 
-def cache_dir(module, ldflags):
-    """<cache root>/<module>/<digest of everything that decides what is built>"""
+def cache_dir(module, ldflags, folder=HERE):
+    """<cache root>/<module>/<digest of everything that decides what is built>. `folder` has the folder modules/."""
     root = os.environ.get("DYNAMO_CACHE") or Path.home() / ".cache" / "dynamo-operator"
     digest = hashlib.sha256(f"{platform.system()}/{platform.machine()} {ldflags}".encode())
     for name in ("go.mod", "go.sum"):
-        digest.update(name.encode() + b"\0" + (HERE / "modules" / module / name).read_bytes() + b"\0")
+        digest.update(name.encode() + b"\0" + (folder / "modules" / module / name).read_bytes() + b"\0")
     return Path(root).resolve() / module / digest.hexdigest()[:16]
+
+
+def build(folder, programs, jobs):
+    """Builds what is missing of `programs`: name -> (Go package, flags of the linker). Each has the module of its name in modules/ of
+    `folder`. Returns the paths."""
+    builder = load_builder()
+    builder.HERE = folder
+    builder.BINARIES = {name: (name, package, flags) for name, (package, flags) in programs.items()}
+    paths = [cache_dir(name, flags, folder) / "bin" / name for name, (_, flags) in programs.items()]
+    for path in paths:
+        builder.build_missing(path.parent, [path.name], jobs)
+    return paths
 
 
 def main(documentation, module, packages, ldflags):

@@ -133,7 +133,7 @@ class Readiness(unittest.TestCase):
         config = plane.config().replace("certProvisionMode: manual", "certProvisionMode: auto, secretName: {}")
         secrets = "/api/v1/namespaces/dynamo-system/secrets"
         plane.cluster.api("POST", secrets, {"metadata": {"name": "other-cert"}})
-        for secret, ready in (("dynamo-operator-webhook-cert", True), ("other-cert", False)):
+        for secret, ready in (("webhook-server-cert", True), ("other-cert", False)):
             with self.subTest(secret):
                 one = plane.controller(f"auto-{secret}")
                 one.config = config.replace("secretName: {}", f"secretName: {secret}")

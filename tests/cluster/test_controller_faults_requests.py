@@ -214,7 +214,7 @@ class Faults(unittest.TestCase):
         for life, expected in zip(made, self.events):
             told = life.events()
             if not fault.lost:
-                self.assertEqual(told, expected)
+                self.assertEqual(told, expected, f"more: {told - expected}, less: {expected - told}")
                 continue
             others = {reason for _, reason, _ in told - expected} - {reason for _, reason, _ in expected}
             self.assertLessEqual(others, TOLD_OF_FAULTS)

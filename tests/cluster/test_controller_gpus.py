@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+import yaml
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lib")]
 import install  # noqa: E402
@@ -22,7 +24,6 @@ from operator_plane import OperatorPlane, condition_of  # noqa: E402
 
 REQUEST = "DynamoGraphDeploymentRequest"
 EXPORTERS, TENANT, NAMESPACE, TEAM = "gpu-operator", "tenant", "requests", "team-a"
-RESTRICTED = install.BASE.parent / "overlays/restricted"
 ACCOUNT = "dynamo-operator-controller-manager"
 NODES_ROLE = "dynamo-operator-team-a-gpu-discovery"
 PORT = 9400
@@ -243,18 +244,18 @@ class GpuDiscovery(unittest.TestCase):
         self.assertRegex(self.message(request), r"not read: exporter gpu-operator/mixed-\w+: line 1: a label has no quoted value")
 
     def test_an_operator_of_one_namespace(self):
-        """With the roles of overlays/restricted it reads node labels, asks only where it may, and says where it may not."""
+        """With the roles of deploy/kustomize/restricted it reads node labels, asks only where it may, and says where it may not."""
         exporter = Exporter(self, metrics())
         self.daemon_set("hidden", [exporter.address] * 2)
-        objects = install.rendered(plane.cluster, RESTRICTED)
+        objects = install.rendered(plane.cluster, install.RESTRICTED)
         access = [one for one in objects if one["kind"] == "ServiceAccount" or "rbac" in one["apiVersion"]]
         plane.cluster.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": access}))
-        config = next(one for one in objects if one["kind"] == "ConfigMap")["data"]["config.yaml"]
-        config = config.replace("exporterNamespaces: [team-a]", "exporterNamespaces: [gpu-operator, team-a]")
-        self.assertIn("gpu-operator", config)
+        config = yaml.safe_load(next(one for one in objects if one["kind"] == "ConfigMap")["data"]["config.yaml"])
+        self.assertEqual(config["gpu"]["exporterNamespaces"], [TEAM])
+        config["gpu"]["exporterNamespaces"] = ["gpu-operator", TEAM]
         self.label_nodes(LABELS)
         self.addCleanup(self.label_nodes, dict.fromkeys(LABELS))
-        controller = self.start(config, account=f"{TEAM}/{ACCOUNT}")
+        controller = self.start(yaml.safe_dump(config), account=f"{TEAM}/{ACCOUNT}")
         request = self.apply("labels", namespace=TEAM)
         self.assertEqual(self.hardware("labels", TEAM)["gpuSku"], "a100_sxm")
         self.assertRegex(

@@ -5,6 +5,7 @@ Run: python3 tests/cluster/test_controller_grove.py
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import json
 import sys
 import threading
 import time
@@ -76,7 +77,8 @@ class Grove(unittest.TestCase):
         try:
             plane.cluster.wait(condition, seconds, what)
         except Exception as error:
-            raise AssertionError(f"{error}; the graph tells: {self.ready()['message']}") from error
+            status = json.dumps((self.get(GRAPH) or {}).get("status"))
+            raise AssertionError(f"{error}; the status of the graph: {status}\n{controller.log_tail(30)}") from error
 
     def until_successful(self):
         self.until("the graph is successful", lambda: is_ready(self.get(GRAPH)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A cluster-wide controller and one that is restricted to a namespace. Run: python3 tests/cluster/test_controller_hybrid.py
 
-Both run as in deploy/kustomize (base and overlays/restricted), each with its own webhook, account and configuration. Graphs
+Both run as in deploy/kustomize (base and restricted), each with its own webhook, account and configuration. Graphs
 exist in the restricted namespace and in another one, and change all the time. The restricted controller starts, stops and is
 killed. According to the audit log, the two never write objects of one namespace at the same time, and the namespace changes
 hands within the lease time.
@@ -18,6 +18,8 @@ import threading
 import time
 import unittest
 from pathlib import Path
+
+import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from operator_plane import (  # noqa: E402
@@ -38,7 +40,6 @@ from control_plane import ApiError, ControlPlane  # noqa: E402
 
 TEAM, OTHER, CENTRAL = "team-a", "other-a", "dynamo-system"
 ACCOUNT = "dynamo-operator-controller-manager"
-RESTRICTED = installation.BASE.parent / "overlays/restricted"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 LEASE = "dynamo-operator-namespace-scope"
 LEASE_SECONDS, RENEW_SECONDS = 4, 1
@@ -73,11 +74,11 @@ class HybridPlane:
                 self.cluster.create_namespace(name)
             webhook = self._webhook(CENTRAL)
             installation.install(self.cluster, webhook)
-            installation.apply(self.cluster, self._webhook(TEAM), RESTRICTED)
+            installation.apply(self.cluster, self._webhook(TEAM), installation.RESTRICTED)
             self._leave_out_team()
             self.cluster.wait_for_garbage_collector()
-            self.central = self._controller(CENTRAL, "")
-            scope = f"scope: {{leaseDuration: {LEASE_SECONDS}s, leaseRenewInterval: {RENEW_SECONDS}s}}"
+            self.central = self._controller(CENTRAL, {})
+            scope = {"leaseDuration": f"{LEASE_SECONDS}s", "leaseRenewInterval": f"{RENEW_SECONDS}s"}
             self.restricted = self._controller(TEAM, scope)
             self.standby = self._controller(TEAM, scope, "standby")
         except BaseException:
@@ -98,10 +99,9 @@ class HybridPlane:
     def _controller(self, namespace, scope, name="controller"):
         config = installation.installed_config(self.cluster, namespace)
         if scope:
-            before = f"namespace: {{restricted: {TEAM}}}"
-            if before not in config:
-                raise AssertionError(f"the overlay has no {before}")
-            config = config.replace(before, f"namespace: {{restricted: {TEAM}, {scope}}}")
+            settings = yaml.safe_load(config)
+            settings["namespace"]["scope"].update(scope)
+            config = yaml.safe_dump(settings)
         account = f"{namespace}/{ACCOUNT}"
         made = installation.Controller(self.cluster, config, name=f"{name}-{namespace}", account=account)
         self._running.callback(made.stop)

@@ -275,7 +275,7 @@ class Obstacles(unittest.TestCase):
 
     @staticmethod
     def may_read_the_role():
-        """As cluster-wide-rbac.yaml says of the role with its usual name."""
+        """As rbac-manager.yaml of deploy/kustomize/base says of the role with its usual name."""
         name = "reads-the-profiling-role"
         rule = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "resourceNames": [ROLE], "verbs": ["get"]}
         plane.cluster.api("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": [rule]})

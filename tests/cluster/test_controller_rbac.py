@@ -8,10 +8,14 @@ Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`.""
 import datetime
 import fnmatch
 import itertools
+import json
 import re
+import ssl
+import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,7 +31,8 @@ ACCOUNT = "dynamo-operator-controller-manager"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 CONVERTED = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeploymentrequests.nvidia.com"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-MANAGER, CLUSTER_WIDE = "dynamo-operator-manager-role", "dynamo-operator-cluster-wide-role"
+MANAGER = "dynamo-operator-manager-role"
+SCRAPER = "scraper"
 # Off by default, all three.
 SETTINGS = """
 checkpoint: {enabled: true}
@@ -46,7 +51,7 @@ CHECKED_INSIDE = (
     "delete roles.rbac.authorization.k8s.io",
     "* endpoints",
     "get endpointslices.discovery.k8s.io",
-    "* dynamoworkermetadatas.nvidia.com",
+    *(f"{verb} dynamoworkermetadatas.nvidia.com" for verb in ("get", "list", "watch", "create", "update", "patch", "delete")),
     "bind clusterroles.rbac.authorization.k8s.io dynamo-operator-*",
 )
 OWNERS = {
@@ -57,13 +62,14 @@ OWNERS = {
 }
 # Permissions that nothing here needs: (permission, reason). A line for a permission that is used is an error.
 NOT_PLAYED = (
-    ("get secrets dynamo-operator-webhook-cert*", "reading again after a conflict: test_certificates.py"),
-    ("patch secrets dynamo-operator-webhook-cert*", "renewal: test_certificates.py"),
+    ("get secrets webhook-server-cert*", "reading again after a conflict: test_certificates.py"),
+    ("patch secrets webhook-server-cert*", "renewal: test_certificates.py"),
     ("get *webhookconfigurations.admissionregistration.k8s.io *", "reading again after a conflict: test_certificates.py"),
-    ("get customresourcedefinitions.apiextensions.k8s.io *", "reading again after a conflict: test_certificates.py"),
     ("get dynamographdeploymentrequests.nvidia.com", "the RoleBinding of a request that somebody changes (life-Q26), cluster-wide"),
     ("* namespaces", "only with namespace.scope.leaseNamespaceLabels: test_scope.py"),
 )
+# The init container needs it, where there is one.
+NOT_PLAYED_WITHOUT_CRDS = (("get customresourcedefinitions.apiextensions.k8s.io *", "reading again after a conflict: test_certificates.py"),)
 
 
 def marker():
@@ -98,9 +104,12 @@ def without(role, permission):
 
 class Mode:
     """The tests of a mode. `folder` has its manifests; `namespace` is that of the operator, `graphs` that of the graphs, and
-    `role` the path of the manager's role."""
+    `role` the path of the manager's role. `applies_crds`: the init container writes the CRDs. tests/helm runs them with the objects
+    of the chart and other values."""
 
     folder = namespace = graphs = role = None
+    applies_crds = False
+    settings = SETTINGS
     maxDiff = None
 
     @classmethod
@@ -109,13 +118,19 @@ class Mode:
         flags = [*audit_flags(directory), "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         cls.cluster = cls.enterClassContext(ControlPlane(apiserver_flags=flags))
         cls.cluster.add_nodes(2, gpus=16)
-        for name in {cls.graphs, cls.namespace} - {"dynamo-system"}:
+        cls.objects = cls.manifests()
+        included = {o["metadata"]["name"] for o in cls.objects if o["kind"] == "Namespace"}
+        for name in {cls.graphs, cls.namespace} - included:
             cls.cluster.create_namespace(name)
-        objects = install.rendered(cls.cluster, cls.folder)
-        cls.granted = permissions_of(objects, cls.namespace, ACCOUNT)
-        config = next(o for o in objects if o["kind"] == "ConfigMap")["data"]["config.yaml"]
-        cls.play(config + SETTINGS)
+        cls.granted = permissions_of(cls.objects, cls.namespace, ACCOUNT)
+        config = next(o for o in cls.objects if o["kind"] == "ConfigMap")["data"]["config.yaml"]
+        cls.play(config + cls.settings)
         cls.requests = requests_of(directory, f"system:serviceaccount:{cls.namespace}:{ACCOUNT}")
+
+    @classmethod
+    def manifests(cls):
+        """The objects of the operator, without CRDs if others apply them."""
+        return install.rendered(cls.cluster, cls.folder)
 
     @classmethod
     def play(cls, config):
@@ -127,20 +142,57 @@ class Mode:
             install_child_crds(cls.cluster)
             install_queues(cls.cluster, "dynamo")
             install.apply(cls.cluster, webhook, install.CRDS)
-            install.apply(cls.cluster, webhook, cls.folder)
+            install.apply_objects(cls.cluster, webhook, cls.objects)
+            cls.play_installation()
             controller.start()
             controller.wait_until_ready()
             first = cls.renewals()
             Player(cls.cluster, cls.graphs).play()
             cls.play_webhooks()
             cls.cluster.wait(lambda: not first & cls.renewals(), 60, "the marker Lease is renewed")
-            cls.metrics = controller.metrics()
+            cls.metrics = cls.scrape(controller)
         except Exception as error:
             raise AssertionError(f"{error}; the end of the log:\n{controller.log_tail()}") from error
         finally:
             controller.stop()
             webhook.stop()
         cls.log = controller.log.read_text(encoding="utf-8")
+
+    @classmethod
+    def play_installation(cls):
+        """The init container writes the CRDs, also one that is missing."""
+        if not cls.applies_crds:
+            return
+        cls.cluster.kubectl("delete", "crd", "dynamomodels.nvidia.com")
+        kubeconfig = cls.cluster.service_account_kubeconfig(cls.namespace, ACCOUNT)
+        command = [install.CONTROLLER, "crds", "apply", f"--directory={install.CRDS}", "--operator-version=1.0.0"]
+        done = subprocess.run([*command, "--kubeconfig", kubeconfig], capture_output=True, text=True, timeout=120, check=False)
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+
+    @classmethod
+    def scrape(cls, controller):
+        """As Prometheus does it: with the token of an account that may read /metrics. Without it there is no answer."""
+        rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+        subject = {"kind": "ServiceAccount", "name": SCRAPER, "namespace": "default"}
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": SCRAPER}
+        cls.cluster.api("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": SCRAPER}})
+        cls.cluster.api("POST", f"{RBAC}/clusterroles", {"metadata": {"name": SCRAPER}, "rules": rules})
+        binding = {"metadata": {"name": SCRAPER}, "roleRef": reference, "subjects": [subject]}
+        cls.cluster.api("POST", f"{RBAC}/clusterrolebindings", binding)
+        path = f"/api/v1/namespaces/default/serviceaccounts/{SCRAPER}/token"
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = cls.cluster.api("POST", path, body)["status"]["token"]
+        url = f"https://127.0.0.1:{controller.metrics_port}/metrics"
+        trusting = ssl.create_default_context()
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=30, context=trusting) as answer:
+            return answer.read().decode()
+
+    @classmethod
+    def not_played(cls):
+        return NOT_PLAYED if cls.applies_crds else NOT_PLAYED + NOT_PLAYED_WITHOUT_CRDS
 
     @classmethod
     def renewals(cls):
@@ -154,8 +206,9 @@ class Mode:
         that leave out the namespaces of other operators. The API server does not reach the webhook then."""
         cls.cluster.create_namespace("held")
         cls.cluster.api("POST", "/apis/coordination.k8s.io/v1/namespaces/held/leases", marker())
-        for folder in (install.CRDS, cls.folder):
-            cls.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", folder)
+        cls.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", install.CRDS)
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cls.objects})
+        cls.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=text)
         cls.cluster.wait(cls.webhooks_are_complete, 60, "webhooks and conversion have a CA, and webhooks a selector")
 
     @classmethod
@@ -182,7 +235,7 @@ class Mode:
 
     def test_every_permission_is_used(self):
         used = {narrowest(self.granted, r.permission) for r in self.requests} - {None}
-        reasons = [*CHECKED_INSIDE, *(pattern for pattern, _ in NOT_PLAYED)]
+        reasons = [*CHECKED_INSIDE, *(pattern for pattern, _ in self.not_played())]
         explained = {g for g in self.granted if matches(g, reasons)}
         self.assertEqual(sorted(map(str, self.granted - used - explained)), [], "permissions that nothing needs")
         self.assertEqual(sorted(map(str, used & explained)), [], "used after all: remove the line")
@@ -194,12 +247,11 @@ class Mode:
         self.assertGreaterEqual(len(inside), 16)
         for permission in inside:
             with self.subTest(permission=str(permission)):
-                path = f"{RBAC}/clusterroles/{CLUSTER_WIDE}" if permission.verb == "bind" else self.role
-                role = self.cluster.api("GET", path)
+                role = self.cluster.api("GET", self.role)
                 self.cluster.wait(lambda: self.is_allowed(permission), 20, f"allowed with: {permission}")
-                self.cluster.api("PUT", path, without(role, permission))
+                self.cluster.api("PUT", self.role, without(role, permission))
                 self.cluster.wait(lambda: not self.is_allowed(permission), 20, f"refused without: {permission}")
-                self.cluster.api("PUT", path, {**without(role, permission), "rules": role["rules"]})
+                self.cluster.api("PUT", self.role, {**without(role, permission), "rules": role["rules"]})
 
     def prepare(self):
         """A token of the account, and objects without owners."""
@@ -241,11 +293,12 @@ class ClusterWide(Mode, unittest.TestCase):
     folder = install.BASE
     namespace = "dynamo-system"
     graphs = "graphs"
+    applies_crds = True
     role = f"{RBAC}/clusterroles/{MANAGER}"
 
 
 class Restricted(Mode, unittest.TestCase):
-    folder = install.BASE.parent / "overlays/restricted"
+    folder = install.RESTRICTED
     namespace = graphs = "team-a"
     role = f"{RBAC}/namespaces/team-a/roles/{MANAGER}"
 

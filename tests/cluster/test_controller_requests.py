@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from operator_plane import OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
 
-WORKLOAD_ROLES = HERE.parents[1] / "deploy/kustomize/base/workload-rbac.yaml"
+WORKLOAD_ROLES = HERE.parents[1] / "deploy/kustomize/base/rbac-workloads.yaml"
 CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or HERE.parents[1] / "build/release/bin/dynamo-controller"
 NAMESPACE = "requests"
 REQUEST = "DynamoGraphDeploymentRequest"

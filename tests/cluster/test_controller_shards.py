@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from operator_plane import OperatorPlane, ProxiedController, graph, is_ready  # noqa: E402
 import install as installation  # noqa: E402
 
-OVERLAY = installation.BASE.parent / "overlays/sharded"
+OVERLAY = installation.KUSTOMIZE / "overlays/sharded"
 NAMESPACES = [f"shards-{number}" for number in range(12)]
 PLANE_OBJECTS = "dynamo-system"  # facts and certificates, which every controller may write
 

@@ -58,7 +58,7 @@ class Plane:
             self.audit = AuditLog(self._running.enter_context(tempfile.TemporaryDirectory()))
             self.cluster = self._running.enter_context(ControlPlane(apiserver_flags=self.audit.flags))
             self.cluster.add_nodes(4, gpus=64, cpu=512)
-            crds = [one for one in installation.rendered(self.cluster) if one["kind"] == "CustomResourceDefinition"]
+            crds = installation.rendered(self.cluster, installation.CRDS)
             for crd in crds:
                 crd["spec"].pop("conversion", None)
             text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})

@@ -114,6 +114,9 @@ class NothingStays(unittest.TestCase):
         self.addCleanup(parent.stdout.close)
         self.addCleanup(self.kill, parent)
         directory, supervisor, first = parent.stdout.readline().split()
+        # While it is open, Linux gives its number to no other namespace.
+        pinned = os.open(f"/proc/{first}/ns/pid", os.O_RDONLY)
+        self.addCleanup(os.close, pinned)
         self.namespace = namespace_of(first)
         names = processes_within(self.namespace)
         for name in ("kubelet", "kube-proxy", "containerd", "containerd-shim", "pause", "etcd"):

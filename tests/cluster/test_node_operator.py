@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from control_plane import ControlPlane  # noqa: E402
 from node import requirements  # noqa: E402
-from node.operator_pods import DEPLOYMENTS, NAMESPACE, RESTRICTED, install_operator  # noqa: E402
+from node.operator_pods import NAMESPACE, REPLICAS, RESTRICTED, install_operator  # noqa: E402
 
 SAMPLES = HERE.parents[1] / "deploy/samples"
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
@@ -38,7 +38,7 @@ class Operator(unittest.TestCase):
         namespace = cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}")
         self.assertLessEqual(RESTRICTED.items(), namespace["metadata"]["labels"].items())
         pods = listed(f"/api/v1/namespaces/{NAMESPACE}/pods")
-        self.assertEqual(len(pods), 2 * len(DEPLOYMENTS))
+        self.assertEqual(len(pods), sum(REPLICAS.values()))
         for pod in pods:
             (status,) = pod["status"]["containerStatuses"]
             self.assertEqual((status["ready"], status["restartCount"]), (True, 0), pod["metadata"]["name"])

@@ -10,10 +10,9 @@ import tempfile
 import unittest
 
 import yaml
+from built import CONTROLLER, PLUGIN, WEBHOOK
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONTROLLER = os.environ.get("DYNAMO_CONTROLLER", str(ROOT / "build/release/bin/dynamo-controller"))
-WEBHOOK = os.environ.get("DYNAMO_WEBHOOK", str(ROOT / "build/release/bin/dynamo-webhook"))
 
 GOOD = """\
 apiVersion: nvidia.com/v1beta1
@@ -313,7 +312,7 @@ class Refused(unittest.TestCase):
     """Every command on files reads a manifest as `check` does, and answers 1 to what admission refuses."""
 
     def run_each(self, text, *arguments):
-        yield "render", run("render", "-f", "-", "-o", "tree", *arguments, text=text, binary=CONTROLLER)
+        yield "render", run("render", "-f", "-", "-o", "tree", *arguments, text=text, binary=PLUGIN)
         for command in ("effective", "intent"):
             yield command, run(command, "-f", "-", "-o", "json", *arguments, text=text)
 
@@ -456,6 +455,14 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 self.assertIn(text, done.stderr)
 
+    def test_commands_that_the_plugin_has(self):
+        for arguments in (["status"], ["status", "--help"], ["diff", "-f", "graph.yaml"], ["render", "-o", "tree", "-f", "-"]):
+            with self.subTest(arguments):
+                done = run(*arguments, binary=CONTROLLER)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"use kubectl dynamo {arguments[0]}", done.stderr)
+        self.assertNotIn("\n  status ", run("--help", binary=CONTROLLER).stdout)
+
     def test_no_thread_at_start(self):
         # With each additional thread that the system allows, the next part of the server reports the error. No
         # run ends by a signal.
@@ -486,6 +493,43 @@ class Usage(unittest.TestCase):
         done = run("--version")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\n$")
+        for program in (CONTROLLER, PLUGIN):
+            self.assertEqual(run("--version", binary=program).stdout, f"{pathlib.Path(program).name} {done.stdout}")
+
+
+class Plugin(unittest.TestCase):
+    """The commands of the webhook that need no cluster are commands of `kubectl dynamo`, too."""
+
+    COMMANDS = [
+        (["check", "-f", "-"], THOROUGH),
+        (["check", "-f", "-", "-o", "json"], REFUSED),
+        (["effective", "-f", "-", "--all"], GRAPH.replace("{replicas: 1}", MAIN)),
+        (["intent", "-f", "-", "-o", "json"], GOOD),
+        (["convert", "--to", "v1beta1", "-f", "-"], PLAIN_ALPHA),
+        (["rules", "--kind", "DynamoModel"], ""),
+        (["defaults", "--component", "frontend"], ""),
+    ]
+
+    def test_answers_are_the_same(self):
+        for arguments, text in self.COMMANDS:
+            with self.subTest(arguments):
+                wanted = run(*arguments, text=text)
+                done = run(*arguments, text=text, binary=PLUGIN)
+                self.assertNotEqual(wanted.stdout, "")
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (wanted.returncode, wanted.stdout, wanted.stderr))
+
+    def test_reports_and_errors_name_the_program(self):
+        for program, binary in (("dynamo-webhook", WEBHOOK), ("kubectl-dynamo", PLUGIN)):
+            with self.subTest(program):
+                sarif = json.loads(run("check", "-f", "-", "-o", "sarif", text=THOROUGH, binary=binary).stdout)
+                self.assertEqual(sarif["runs"][0]["tool"]["driver"]["name"], program)
+                for arguments in (["rules", "--kind", "Pod"], ["check", "-f", "/nonexistent.yaml"], ["intent", "-f", "/nonexistent.yaml"]):
+                    done = run(*arguments, binary=binary)
+                    self.assertEqual((done.returncode, done.stderr[: len(program) + 2]), (2, f"{program}: "))
+
+    def test_it_has_no_commands_of_the_servers(self):
+        for command in ("serve", "certs", "run", "copy-output"):
+            self.assertEqual(run(command, binary=PLUGIN).returncode, 2)
 
 
 if __name__ == "__main__":

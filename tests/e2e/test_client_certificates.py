@@ -59,7 +59,7 @@ def client(name, ca, user):
 
 
 def admission(port):
-    """The files that deploy/README.md describes. They configure the client certificate of the API server."""
+    """The files that deploy/access.md describes. They configure the client certificate of the API server."""
     kubeconfig = {"apiVersion": "v1", "kind": "Config", "users": [
         {"name": f"127.0.0.1:{port}", "user": {"client-certificate": str(folder / "apiserver.crt"),
                                                "client-key": str(folder / "apiserver.key")}}]}

@@ -18,7 +18,7 @@ from requests import ROOT, ClusterTest, start_cluster, unique  # noqa: E402
 from test_mistakes import graph  # noqa: E402
 
 DGD = "dynamographdeployments.nvidia.com"
-CONTROLLER = ROOT / "build/release/bin/dynamo-controller"
+PLUGIN = ROOT / "build/release/bin/kubectl-dynamo"
 RECORD = "nvidia.com/dynamo-defaulted"
 cluster = None
 
@@ -220,7 +220,7 @@ class Children(Base):
             self.write("create", "--dry-run=server", "-f", str(sample))
             for pathway in ("deployment", "lws", "grove"):
                 with self.subTest(sample=sample.name, pathway=pathway), tempfile.NamedTemporaryFile("w", suffix=".json") as out:
-                    command = [CONTROLLER, "render", "-f", sample, "-n", self.ns.name, "--pathway", pathway, "-o", "json"]
+                    command = [PLUGIN, "render", "-f", sample, "-n", self.ns.name, "--pathway", pathway, "-o", "json"]
                     out.write(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
                     out.flush()
                     self.write("create", "--dry-run=server", "-f", out.name)

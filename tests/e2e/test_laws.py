@@ -24,10 +24,10 @@ from plausible_parts import PRIORITY_CLASSES, RUNTIME_CLASSES  # noqa: E402
 from requests import ROOT, ControlPlane  # noqa: E402
 
 import install as installation  # noqa: E402
+from built import PLUGIN  # noqa: E402
 
 COUNT = int(os.environ.get("DYNAMO_PLAUSIBLE") or 60)
 SEED = int(os.environ.get("DYNAMO_SEED") or 3)
-CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or ROOT / "build/release/bin/dynamo-controller"
 CONFIG = installation.CONFIG + "checkpoint: {{enabled: true}}\nmpi: {{sshSecretName: mpi-ssh}}\n"
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
 # Fields that the API server sets differently at each creation.
@@ -153,9 +153,9 @@ class Laws(unittest.TestCase):
         effective = [plain(each) for each in command("effective", "--config", self.config, objects=written)]
         children = 0
         for pathway in check.PATHWAYS:
-            wanted, errors = check.render(CONTROLLER, self.lenient, stored, pathway)
+            wanted, errors = check.render(PLUGIN, self.lenient, stored, pathway)
             for what, objects in (("written", written), ("effective", effective)):
-                got, others = check.render(CONTROLLER, self.lenient, objects, pathway)
+                got, others = check.render(PLUGIN, self.lenient, objects, pathway)
                 self.assertEqual(sorted(others), sorted(errors), f"{what}, {pathway}")
                 for manifest, of_stored, of_these in zip(stored, wanted, got):
                     with self.subTest(manifest["metadata"]["namespace"], what=what, pathway=pathway, seed=SEED):

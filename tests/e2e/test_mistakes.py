@@ -1,4 +1,6 @@
 """Common mistakes and kubectl's output for each. Every row of mistakes.yaml is one mistake; its header describes the format.
+Most rows only send kubectl's request and print the answer as kubectl does; for every tenth of them kubectl itself must print
+the same. kubectl answers the rows that change a stored object and those that it refuses by itself.
 
 DYNAMO_REGENERATE=1 rewrites the `says` and `warns` of mistakes.yaml from the current output, for review as a diff.
 DYNAMO_MISTAKES=WORD only runs the rows that contain the word."""
@@ -16,12 +18,14 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import dry_run  # noqa: E402
 from requests import alpha, beta, start_cluster  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parent / "mistakes.yaml"
 NAME = "graph"
 LEAST = 700
 AT_ONCE = 4
+COMPARED = 10  # every tenth row
 V1 = "nvidia.com/v1alpha1"
 # The API server adds this message to each error of a schema with CEL rules.
 NOISE = "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid"
@@ -89,9 +93,9 @@ def spoiled(made, changes, without=()):
     return made
 
 
-def parse_output(stderr, ns):
+def parse_output(lines, ns):
     """The causes that kubectl prints, or the lines of another error, and the warnings without their prefix."""
-    lines = [line.replace(ns.name, "NS") for line in stderr.splitlines() if line.strip()]
+    lines = [line.replace(ns.name, "NS") for line in lines if line.strip()]
     warnings = [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
     warnings = [warning for warning in warnings if not warning.startswith(DEPRECATED)]
     lines = [line for line in lines if not line.startswith("Warning: ")]
@@ -104,9 +108,10 @@ def parse_output(stderr, ns):
 
 
 class Row:
-    """The result of one row: the output, and whether the object was admitted."""
+    """The result of one row: the output, and whether the object was admitted. `both` asks kubectl, too, if it is not the
+    only one that can be asked."""
 
-    def __init__(self, row, ns):
+    def __init__(self, row, ns, both):
         base = good(row.get("of", "graph"))
         if "stored" in row:
             ns = cluster.namespace()
@@ -114,11 +119,17 @@ class Row:
             ns.kubectl("apply", "-f", "-", input=base, check=True)
             if "status" in row:
                 ns.set_status(base["metadata"]["name"], row["status"], base["kind"])
-        made = row.get("text") or json.dumps(spoiled(base, row.get("set", {}), row.get("without", ())))
-        verb = "apply" if "stored" in row else "create"
-        done = ns.kubectl(verb, "--dry-run=server", "-f", "-", input=made)
-        self.admitted = done.returncode == 0
-        self.said, self.warned = parse_output(done.stderr, ns)
+        made = spoiled(base, row.get("set", {}), row.get("without", ()))
+        is_sent = "stored" not in row and "text" not in row and dry_run.reaches_the_server(made)
+        self.answers = []
+        if is_sent:
+            admitted, lines = dry_run.create(cluster.plane, ns.name, made)
+            self.answers.append((admitted, *parse_output(lines, ns)))
+        if both or not is_sent:
+            verb = "apply" if "stored" in row else "create"
+            done = ns.kubectl(verb, "--dry-run=server", "-f", "-", input=row.get("text") or json.dumps(made))
+            self.answers.append((done.returncode == 0, *parse_output(done.stderr.splitlines(), ns)))
+        self.admitted, self.said, self.warned = self.answers[0]
 
 
 class Mistakes(unittest.TestCase):
@@ -133,19 +144,23 @@ class Mistakes(unittest.TestCase):
         ns = cluster.namespace()
         for kind in ("graph", "component", "request", "request of v1alpha1", "model", "checkpoint", "adapter"):
             done = ns.kubectl("create", "--dry-run=server", "-f", "-", input=good(kind))
-            self.assertEqual((done.returncode, parse_output(done.stderr, ns)), (0, ([], [])))
+            self.assertEqual((done.returncode, parse_output(done.stderr.splitlines(), ns)), (0, ([], [])))
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            tried = list(pool.map(lambda row: Row(row, ns), wanted))
+            tried = list(pool.map(lambda i: Row(wanted[i], ns, i % COMPARED == 0), range(len(wanted))))
         if os.environ.get("DYNAMO_REGENERATE"):
             TABLE.write_text(regenerated(text, {id(r): t for r, t in zip(wanted, tried)}, rows), encoding="utf-8")
             return
         for row, one in zip(wanted, tried):
             with self.subTest(row["mistake"]):
+                self.assertTrue(all(answer == one.answers[0] for answer in one.answers), one.answers)
                 self.assertEqual(one.said, row.get("says", []))
                 self.assertEqual(one.admitted, "says" not in row)
                 if "warns" in row:
                     self.assertEqual(one.warned, row["warns"])
                 self.assertTrue(row.get("says") or row.get("warns"), "no message")
+        if not word:
+            compared = [one for one in tried if len(one.answers) == 2]
+            self.assertGreaterEqual(len(compared), LEAST / COMPARED / 2)
 
 
 def regenerated(text, tried, rows):

@@ -1,6 +1,6 @@
-"""The overlays of deploy/kustomize: each builds, makes only the documented changes, and is accepted by the API server."""
+"""The overlays of deploy/kustomize, and its folder for one namespace: each builds, makes only the documented changes, and is accepted by
+the API server."""
 
-import copy
 import pathlib
 import sys
 import unittest
@@ -36,8 +36,13 @@ def built(folder):
 class ControlPlaneOnly(unittest.TestCase):
     def test_only_access_to_the_webhook_port_changes(self):
         base, overlay = built("base"), built("overlays/control-plane-only")
-        policy = ("NetworkPolicy", "dynamo-operator-webhook")
+        names = ("dynamo-operator-webhook", "dynamo-operator-controller-manager")
+        text = (KUSTOMIZE / "components/network-policy/network-policies.yaml").read_text(encoding="utf-8")
+        policies = {("NetworkPolicy", one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
+        self.assertEqual(policies.keys(), {("NetworkPolicy", name) for name in names})
+        base.update(policies)
         self.assertEqual(base.keys(), overlay.keys())
+        policy = ("NetworkPolicy", names[0])
         self.assertEqual([key for key in base if base[key] != overlay[key]], [policy])
         before, after = (objects[policy]["spec"] for objects in (base, overlay))
         self.assertEqual({**before, "ingress": None}, {**after, "ingress": None})
@@ -52,14 +57,14 @@ class ControlPlaneOnly(unittest.TestCase):
 
 
 class Restricted(unittest.TestCase):
-    """Base and overlay are compared by kind and name; `team-a` is the namespace of the overlay."""
+    """The base and the folder are compared by kind and name; `team-a` is the namespace of the folder."""
 
     @classmethod
     def setUpClass(cls):
-        cls.base, cls.overlay = built("base"), built("overlays/restricted")
+        cls.base, cls.restricted = built("base"), built("restricted")
 
     def test_everything_is_in_the_namespace_or_has_its_name(self):
-        for (kind, name), item in self.overlay.items():
+        for (kind, name), item in self.restricted.items():
             with self.subTest(kind=kind, name=name):
                 if item["metadata"].get("namespace") != "team-a":
                     self.assertIn("team-a", name)
@@ -68,20 +73,29 @@ class Restricted(unittest.TestCase):
     def test_every_webhook_serves_only_the_namespace(self):
         for kind in ("Mutating", "Validating"):
             kind, name = f"{kind}WebhookConfiguration", f"dynamo-operator-{kind.lower()}"
-            base, overlay = self.base[kind, name]["webhooks"], self.overlay[kind, f"{name}-team-a"]["webhooks"]
-            self.assertEqual([entry["name"] for entry in base], [entry["name"] for entry in overlay])
-            for entry in overlay:
+            base, own = self.base[kind, name]["webhooks"], self.restricted[kind, f"{name}-team-a"]["webhooks"]
+            self.assertEqual([entry["name"] for entry in base], [entry["name"] for entry in own])
+            for entry in own:
                 with self.subTest(webhook=entry["name"]):
                     self.assertEqual(entry["namespaceSelector"], {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}})
 
     def test_the_manager_has_the_rules_of_the_base_in_a_role(self):
+        """Without what concerns several namespaces, and with its own Leases."""
         name = "dynamo-operator-manager-role"
-        self.assertEqual(self.base["ClusterRole", name]["rules"], self.overlay["Role", name]["rules"])
-        binding = self.overlay["RoleBinding", "dynamo-operator-manager-rolebinding"]
+        base, own = self.base["ClusterRole", name]["rules"], self.restricted["Role", name]["rules"]
+        self.assertEqual([rule["resources"] for rule in own if rule not in base], [["leases"]] * 2)
+        self.assertEqual([rule["resources"] for rule in base if rule not in own], [["leases"], ["namespaces"], ["clusterroles"], ["clusterroles"]])
+        binding = self.restricted["RoleBinding", "dynamo-operator-manager-rolebinding"]
         self.assertEqual((binding["roleRef"]["kind"], binding["roleRef"]["name"]), ("Role", name))
 
-    def test_cluster_wide_rules_concern_only_the_webhooks_queues_and_nodes(self):
-        roles = {name: item for (kind, name), item in self.overlay.items() if kind == "ClusterRole"}
+    def test_cluster_wide_rules_concern_only_the_webhooks_queues_nodes_and_readers_of_metrics(self):
+        roles = {name: item for (kind, name), item in self.restricted.items() if kind == "ClusterRole"}
+        bound = {item["roleRef"]["name"] for (kind, _), item in self.restricted.items() if kind == "ClusterRoleBinding"}
+        # For users.
+        self.assertEqual(roles.keys() - bound, {f"dynamo-operator-team-a-{end}" for end in ("view", "edit", "admin", "metrics-reader")})
+        roles = {name: roles[name] for name in bound}
+        reviews = roles.pop("dynamo-operator-team-a-metrics-auth")["rules"]
+        self.assertEqual([(rule["resources"], rule["verbs"]) for rule in reviews], [(["tokenreviews"], ["create"]), (["subjectaccessreviews"], ["create"])])
         queues = roles.pop("dynamo-operator-team-a-queue-reader")["rules"]
         self.assertEqual(queues, [{"apiGroups": ["scheduling.run.ai"], "resources": ["queues"], "verbs": ["list", "watch"]}])
         nodes = roles.pop("dynamo-operator-team-a-gpu-discovery")["rules"]
@@ -97,11 +111,11 @@ class Restricted(unittest.TestCase):
         for name, wide in (("planner-role", "planner"), ("epp-role", "epp"), ("dgdr-profiling-job", "dgdr-profiling")):
             base = self.base["ClusterRole", f"dynamo-operator-{wide}"]["rules"]
             kept = [rule for rule in base if not {"nodes", "tokenreviews", "subjectaccessreviews"} & set(rule["resources"])]
-            self.assertEqual(self.overlay["Role", name]["rules"], kept)
+            self.assertEqual(self.restricted["Role", name]["rules"], kept)
 
     def test_the_api_server_accepts_it(self):
         plane.create_namespace("team-a")
-        text = yaml.safe_dump_all(self.overlay.values())
+        text = yaml.safe_dump_all(self.restricted.values())
         plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
@@ -113,9 +127,19 @@ class Sharded(unittest.TestCase):
     def test_only_the_controller_its_leases_and_its_budget_change(self):
         name = "dynamo-operator-controller-manager"
         self.assertEqual(self.base.keys() - self.overlay.keys(), {("Deployment", name)})
-        self.assertEqual(self.overlay.keys() - self.base.keys(), {("StatefulSet", name)})
+        self.assertEqual(self.overlay.keys() - self.base.keys(), {("StatefulSet", name), ("PodDisruptionBudget", name)})
         changed = {key for key in self.base.keys() & self.overlay.keys() if self.base[key] != self.overlay[key]}
-        self.assertEqual(changed, {("Role", "dynamo-operator-leader-election-role"), ("PodDisruptionBudget", name)})
+        self.assertEqual(changed, {("Role", "dynamo-operator-leader-election-role")})
+
+    def test_services_and_budget_select_the_pods(self):
+        name = "dynamo-operator-controller-manager"
+        spec = self.overlay["StatefulSet", name]["spec"]
+        labels = spec["template"]["metadata"]["labels"]
+        selectors = [self.overlay["Service", spec["serviceName"]]["spec"]["selector"], spec["selector"]["matchLabels"]]
+        selectors.append(self.overlay["PodDisruptionBudget", name]["spec"]["selector"]["matchLabels"])
+        for selector in selectors:
+            self.assertLessEqual(selector.items(), labels.items())
+            self.assertIn("control-plane", selector)
 
     def test_there_is_a_lease_for_each_shard(self):
         spec = self.overlay["StatefulSet", "dynamo-operator-controller-manager"]["spec"]
@@ -130,48 +154,9 @@ class Sharded(unittest.TestCase):
         plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
-class CertManager(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.base, cls.overlay = built("base"), built("overlays/cert-manager")
-
-    def test_only_the_mode_and_annotations_change(self):
-        config = ("ConfigMap", "dynamo-operator-config")
-        texts = [each[config]["data"]["config.yaml"] for each in (self.base, self.overlay)]
-        self.assertEqual(texts[0].replace("certProvisionMode: auto", "certProvisionMode: manual"), texts[1])
-        annotated = {
-            ("MutatingWebhookConfiguration", "dynamo-operator-mutating"),
-            ("ValidatingWebhookConfiguration", "dynamo-operator-validating"),
-            ("CustomResourceDefinition", "dynamographdeploymentrequests.nvidia.com"),
-        }
-        self.assertEqual({key for key in self.base if self.base[key] != self.overlay[key]}, {config, *annotated})
-        for key in annotated:
-            made = copy.deepcopy(self.overlay[key])
-            source = made["metadata"]["annotations"].pop("cert-manager.io/inject-ca-from")
-            self.assertEqual(source, "dynamo-system/dynamo-operator-serving-cert")
-            before = self.base[key]["metadata"]
-            self.assertEqual(made["metadata"], {**before, "annotations": before.get("annotations", {})})
-
-    def test_the_certificate_is_the_one_that_the_webhook_serves(self):
-        serving = self.overlay["Certificate", "dynamo-operator-serving-cert"]["spec"]
-        pod = self.base["Deployment", "dynamo-operator-webhook"]["spec"]["template"]["spec"]
-        self.assertIn(serving["secretName"], [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one])
-        hooks = self.base["ValidatingWebhookConfiguration", "dynamo-operator-validating"]["webhooks"]
-        service = hooks[0]["clientConfig"]["service"]
-        self.assertIn(f"{service['name']}.{service['namespace']}.svc", serving["dnsNames"])
-        issuer = self.overlay["Issuer", serving["issuerRef"]["name"]]["spec"]
-        root = self.overlay["Certificate", "dynamo-operator-root-ca"]["spec"]
-        self.assertEqual((issuer["ca"]["secretName"], root["isCA"]), (root["secretName"], True))
-
-    def test_the_api_server_accepts_it(self):
-        changed = [each for key, each in self.overlay.items() if key in self.base and each != self.base[key]]
-        text = yaml.safe_dump_all(changed)
-        plane.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
-
-
 class NoWildcard(unittest.TestCase):
     def test_no_role_has_a_wildcard(self):
-        for folder in ("base", "overlays/restricted", "overlays/sharded"):
+        for folder in ("base", "restricted", "overlays/sharded"):
             for (kind, name), item in built(folder).items():
                 with self.subTest(folder=folder, kind=kind, name=name):
                     for rule in item.get("rules", []) if kind in ("Role", "ClusterRole") else []:

@@ -20,10 +20,10 @@ from plausible_parts import PRIORITY_CLASSES, RUNTIME_CLASSES  # noqa: E402
 from requests import ROOT, Cluster  # noqa: E402
 
 import install as installation  # noqa: E402
+from built import PLUGIN  # noqa: E402
 
 COUNT = int(os.environ.get("DYNAMO_PLAUSIBLE") or 80)
 SEED = int(os.environ.get("DYNAMO_SEED") or 1)
-CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or ROOT / "build/release/bin/dynamo-controller"
 CONFIG = installation.CONFIG + "checkpoint: {{enabled: true}}\ningress: {{virtualServiceGateway: istio-system/default}}\n"
 
 # Rules without a corresponding error of the API server for a child, with the reason of each.
@@ -88,7 +88,7 @@ class Plausible(unittest.TestCase):
         config = plane.directory / "operator-config.yaml"
         api = check.Api(plane)
         api.prepare(priorityclasses=PRIORITY_CLASSES, runtimeclasses=RUNTIME_CLASSES)
-        cls.results = check.Checker(api, CONTROLLER, config).run(generate(SEED, COUNT))
+        cls.results = check.Checker(api, PLUGIN, config).run(generate(SEED, COUNT))
         cls.rules = {id(r): check.findings(installation.WEBHOOK, config, r.graph) for r in cls.results if r.refusal}
 
     def test_children_of_admitted_graphs_are_accepted(self):

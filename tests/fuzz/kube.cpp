@@ -11,12 +11,13 @@
 
 #include "common/json/parse.h"
 #include "controller/kube/api_error.h"
+#include "controller/kube/base64.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/decode.h"
 #include "controller/kube/discovery.h"
-#include "controller/kube/exec_credential.h"
 #include "controller/kube/line_buffer.h"
 #include "controller/kube/rest_config.h"
+#include "controller/plugin/credentials/exec_credential.h"
 #include "require.h"
 
 namespace dynamo {
@@ -148,7 +149,7 @@ void checkWatch(std::string_view text) {
 
 void checkCredential(std::string_view text) {
   constexpr const char* kVersion = "client.authentication.k8s.io/v1";
-  const auto read = kube::readExecCredential(text, kVersion);
+  const auto read = plugin::readExecCredential(text, kVersion);
   if (const auto* error = std::get_if<std::string>(&read)) {
     require(fuzz::isOneLine(*error) && !error->empty(), "an error is one line", *error);
   } else {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the renderings of the manifests in this folder by `dynamo-controller render` with the recorded ones.
+"""Compares the renderings of the manifests in this folder by `kubectl dynamo render` with the recorded ones.
 
 tests/golden/check.py [BINARY]; DYNAMO_REGENERATE=1 rewrites the recorded renderings.
 """
@@ -27,7 +27,7 @@ def render(binary: str, manifest: pathlib.Path, pathway: str) -> str:
 
 
 def main() -> int:
-    binary = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/dynamo-controller").resolve())
+    binary = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/kubectl-dynamo").resolve())
     regenerate = os.environ.get("DYNAMO_REGENERATE") == "1"
     recorded = {path for path in HERE.glob("*.yaml") if RECORD.search(path.name)}
     manifests = [path for path in sorted(HERE.glob("*.yaml")) if path not in recorded and path.name not in SETTINGS]

@@ -1,8 +1,9 @@
-"""Runs unittest modules, each in its own process, two at a time, because most of them wait for an API server.
+"""Runs unittest modules, each in its own process, several at a time, because most of them wait for an API server.
 
 A skipped comparison is reported as a line "skipped: TEST: REASON". The last line has the totals."""
 
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -34,9 +35,9 @@ def failed_tests(text):
     return "".join(re.findall(r"^={70}\n(?:FAIL|ERROR): .*?(?=^={70}\n|^-{70}\nRan )", text, re.M | re.S))
 
 
-def run_apart(label, script, names, alone=()):
-    """Runs the named tests with `script NAME...`, one process per module. Modules in `alone` run after all others, one at
-    a time. Returns the exit status."""
+def run_apart(label, script, names, alone=(), at_once=AT_ONCE):
+    """Runs the named tests with `script NAME...`, one process per module, `at_once` of them at a time. Modules in `alone`
+    run after all others, one at a time. Returns the exit status."""
     modules = {}
     for name in names:
         modules.setdefault(name.partition(".")[0], []).append(name)
@@ -50,7 +51,9 @@ def run_apart(label, script, names, alone=()):
         began = time.monotonic()
         with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
             command = [sys.executable, str(script), *modules[module]]
-            status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT).returncode
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            _, status, usage = os.wait4(process.pid, 0)  # with the processor time of all processes that it has started
+            process.returncode = os.waitstatus_to_exitcode(status)
             log.seek(0)
             text = log.read()
         matches = re.findall(rf"^{label}: (\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
@@ -60,12 +63,13 @@ def run_apart(label, script, names, alone=()):
         body = re.sub(rf"^{label}: .*\n", "", text, flags=re.M)
         if status:
             failures.append(f"== failed: {module}\n{failed_tests(text) or body}")
-        sys.stdout.write(f"== {module}: {time.monotonic() - began:.0f} s\n{body}")
+        processor = usage.ru_utime + usage.ru_stime
+        sys.stdout.write(f"== {module}: {time.monotonic() - began:.0f} s, {processor:.0f} s cpu\n{body}")
         sys.stdout.flush()
         return counts
 
-    for batch, at_once in ((together, AT_ONCE), ([module for module in modules if module in alone], 1)):
-        pool = concurrent.futures.ThreadPoolExecutor(at_once)
+    for batch, lanes in ((together, at_once), ([module for module in modules if module in alone], 1)):
+        pool = concurrent.futures.ThreadPoolExecutor(lanes)
         try:
             for counts in pool.map(run, batch):
                 totals = [sum(pair) for pair in zip(totals, counts)]

@@ -84,6 +84,11 @@ struct Telemetry::State {
     for (const ServerMetric& figure : kCounters) totals.push_back(registry.counter(figure.name, figure.help));
     for (const ServerMetric& figure : kGauges) now.push_back(registry.gauge(figure.name, figure.help));
     observability::addBuildInfo(registry, "webhook", kVersion, operatorVersion);
+    for (const admission::RuleGroup& group : admission::ruleGroups()) {
+      for (const field::Rule& rule : group.rules) {
+        if (rule.severity != field::Severity::Warning) rules.add(rule.id);
+      }
+    }
     for (const AdmissionRoute& entry : admissionRoutes()) {
       routes.emplace(entry.path, observability::RouteMetrics{registry, entry.path});
       if (entry.role != Role::Validate) continue;

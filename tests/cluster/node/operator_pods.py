@@ -14,23 +14,29 @@ NAMESPACE = "dynamo-system"
 # Where containerd looks for an image without a registry in its name.
 REGISTRY = "docker.io/library"
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-DEPLOYMENTS = ("dynamo-operator-webhook", "dynamo-operator-controller-manager")
+REPLICAS = {"dynamo-operator-webhook": 2, "dynamo-operator-controller-manager": 1}
 # As deploy/image/build arranges them.
 PROGRAMS = {"/dynamo-webhook": installation.WEBHOOK, "/dynamo-controller": installation.CONTROLLER}
+FOLDERS = {"/opt/dynamo-operator/crds": installation.CRDS}
+
+
+def load_image(cluster, name):
+    """Loads the image of the operator into the node, under this name without a registry."""
+    cluster.node.load(images.image_of_programs(f"{REGISTRY}/{name}", PROGRAMS, [], folders=FOLDERS))
 
 
 def install_operator(cluster, folder=installation.BASE, timeout=180):
-    """Applies a folder of deploy/kustomize and waits until webhook and controller are ready and the API server calls the
-    webhook. Pod Security admits only pods of the level `restricted`."""
+    """Applies a folder of deploy/kustomize and waits until webhook and controller are ready and the API server calls the webhook. The
+    init container of the controller applies the CRDs. Pod Security admits only pods of the level `restricted`."""
     objects = installation.rendered(cluster, folder)
     for name in sorted({image_of(one) for one in objects if one["kind"] == "Deployment"}):
-        cluster.node.load(images.image_of_programs(f"{REGISTRY}/{name}", PROGRAMS, []))
+        load_image(cluster, name)
     for item in objects:
         if item["kind"] == "Namespace":
             item["metadata"]["labels"] = {**item["metadata"].get("labels", {}), **RESTRICTED}
             cluster.create_namespace(item["metadata"]["name"], item["metadata"]["labels"])
     cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    for name in DEPLOYMENTS:
+    for name in REPLICAS:
         cluster.kubectl("rollout", "status", f"deployment/{name}", "-n", NAMESPACE, f"--timeout={timeout}s", timeout=timeout + 10)
     cluster.wait(lambda: installation.webhook_is_called(cluster), timeout, "the API server calls the webhook")
 

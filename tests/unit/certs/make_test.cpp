@@ -90,6 +90,21 @@ TEST_CASE("serving certificate") {
   CHECK(pair.certificate.starts_with("-----BEGIN CERTIFICATE-----"));
 }
 
+TEST_CASE("self-signed serving certificate") {
+  const PemPair pair = must(makeSelfSigned({{"a", "b"}, {}}, kNow, days{30}));
+  const CertificatePtr leaf = parse(pair.certificate);
+  CHECK(nameText(X509_get_subject_name(leaf.get())) == "CN=a");
+  CHECK(nameText(X509_get_issuer_name(leaf.get())) == "CN=a");
+  CHECK(X509_verify(leaf.get(), X509_get0_pubkey(leaf.get())) == 1);
+  CHECK(dnsNamesOf(*leaf) == std::vector<std::string>{"a", "b"});
+  CHECK(notAfter(*leaf) == kNow + days{30});
+  CHECK(extensionText(*leaf, NID_basic_constraints) == "critical, CA:FALSE");
+  CHECK(extensionText(*leaf, NID_ext_key_usage) == "TLS Web Server Authentication");
+  CHECK(curveOf(*leaf) == "prime256v1");
+  CHECK(problemOf(makeSelfSigned({}, kNow)) == Problem::InvalidInput);
+  CHECK(problemOf(makeSelfSigned({{"a"}, {}}, kNow, days{0})) == Problem::InvalidInput);
+}
+
 TEST_CASE("DNS and IP names keep the given order") {
   const PemPair pair = must(makeServing(
       must(makeCa(kNow)), {{"b.example", "a.example"}, {"10.0.0.7", "127.0.0.1", "fd00::1"}}, kNow));

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "controller/plugin/credentials/exec_runner.h"
 #include "kube_support.h"
 
 namespace dynamo::kube::test {
@@ -23,7 +24,7 @@ ApiServer::Handler accepts(const runtime::test::Noted& token) {
 }
 
 /// Returns a plugin that counts its runs in a file and prints `status`. $N is the number of the run.
-ExecPlugin pluginIn(const certs::test::TemporaryDirectory& folder, const std::string& status) {
+Credentials::Plugin pluginIn(const certs::test::TemporaryDirectory& folder, const std::string& status) {
   const std::string runs = (folder.path() / "runs").string();
   ExecPlugin plugin;
   plugin.apiVersion = "client.authentication.k8s.io/v1";
@@ -32,8 +33,7 @@ ExecPlugin pluginIn(const certs::test::TemporaryDirectory& folder, const std::st
                                 "); printf '{\"apiVersion\":\"client.authentication.k8s.io/v1\","
                                 "\"kind\":\"ExecCredential\",\"status\":%s}' \"" +
                                 status + "\""};
-  plugin.info = "{}";
-  return plugin;
+  return {std::move(plugin), dynamo::plugin::runExecPlugin};
 }
 
 std::size_t runsIn(const certs::test::TemporaryDirectory& folder) {
@@ -227,14 +227,15 @@ TEST_CASE("the error of a plugin that fails") {
   const certs::test::TemporaryDirectory folder;
   struct Row {
     const char* about;
-    ExecPlugin plugin;
+    Credentials::Plugin plugin;
     std::string message;
   };
   ExecPlugin missing;
   missing.command = "dynamo-no-such-command";
   missing.installHint = "see https://example.com/install";
   const std::vector<Row> rows{
-      {"is missing", missing,
+      {"is missing",
+       {missing, dynamo::plugin::runExecPlugin},
        "credential plugin dynamo-no-such-command: cannot be run: No such file or directory: "
        "see https://example.com/install"},
       {"prints something else", pluginIn(folder, "secret"),
@@ -257,7 +258,7 @@ TEST_CASE("a call with a slow plugin times out, and a later call uses the plugin
   const certs::test::TemporaryDirectory folder;
   Credentials::Parts parts;
   parts.plugin = pluginIn(folder, kNumbered);
-  parts.plugin->arguments[1] = "sleep 0.3; " + parts.plugin->arguments[1];
+  parts.plugin->exec.arguments[1] = "sleep 0.3; " + parts.plugin->exec.arguments[1];
   const auto credentials = std::make_shared<Credentials>(std::move(parts));
   EventLoop loop;
   std::vector<std::string> tokens;

@@ -7,13 +7,18 @@
 #include <variant>
 #include <vector>
 
+#include "controller/kube/base64.h"
 #include "kube_support.h"
 
 namespace dynamo::kube::test {
 namespace {
 
+std::variant<ExecCredential, std::string> runsNothing(const ExecPlugin&) {
+  return std::string{"not run"};
+}
+
 std::variant<RestConfig, std::string> readText(const std::string& text, const std::string& context = {}) {
-  return readKubeconfig({{"/etc/kube/config", text}}, context);
+  return readKubeconfig({{"/etc/kube/config", text}}, context, runsNothing);
 }
 
 /// Returns a kubeconfig whose cluster and user have these members, in YAML flow style.
@@ -129,6 +134,16 @@ TEST_CASE("a kubeconfig file may be JSON") {
       "clusters":[{"name":"k","cluster":{"server":"https://a"}}],
       "users":[{"name":"u","user":{"token":"abc"}}],"preferences":{}})"))
             .server.address == "a");
+}
+
+TEST_CASE("a client that runs no credential plugins refuses a user with one") {
+  const std::string text =
+      configWith(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token}");
+  CHECK(std::get<std::string>(readKubeconfig({{"/etc/kube/config", text}}, "")) ==
+        "/etc/kube/config: users[0].user.exec: this program runs no credential plugins; give it a token or a "
+        "client "
+        "certificate");
+  CHECK(std::holds_alternative<RestConfig>(readText(text)));
 }
 
 TEST_CASE("error messages contain the field path and no secrets") {

@@ -179,6 +179,22 @@ TEST_CASE("the webhook's names and labels") {
        R"(dynamo_operator_build_info{component="webhook",operator_version="1.0.0",version="0.1.0"} 1)"});
 }
 
+TEST_CASE("denials count from 0") {
+  Registry registry;
+  const AdmissionMetrics admission{registry, "DynamoGraphDeployment", "CREATE"};
+  RuleMetrics rules{registry};
+  rules.add("dgd-name-length");
+  for (const std::string_view reason : {"required", "invalid", "wrong_type", "not_supported", "forbidden",
+                                        "immutable", "duplicate", "not_found", "size"}) {
+    checkLines(registry.render(), {R"(dynamo_operator_webhook_denials_total{operation="CREATE",reason=")" +
+                                   std::string{reason} + R"(",resource_type="DynamoGraphDeployment"} 0)"});
+  }
+  checkLines(registry.render(), {R"(dynamo_webhook_rule_denials_total{rule="dgd-name-length"} 0)"});
+  rules.denied("dgd-name-length");
+  rules.add("dgd-name-length");
+  checkLines(registry.render(), {R"(dynamo_webhook_rule_denials_total{rule="dgd-name-length"} 1)"});
+}
+
 TEST_CASE("the number of rule ids is bounded") {
   Registry registry;
   RuleMetrics rules{registry};

@@ -6,7 +6,7 @@
 #include "common/json/parse.h"
 #include "common/json/value.h"
 #include "controller/certs/settings.h"
-#include "controller/kube/exec_credential.h"
+#include "controller/kube/base64.h"
 #include "tests/unit/certs/support.h"
 
 namespace dynamo::provisioning::test {

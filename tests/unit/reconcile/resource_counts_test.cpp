@@ -1,4 +1,4 @@
-// The gauge dynamo_operator_resources_total.
+// The gauge dynamo_operator_resources_total, and how those of graphs follow changes.
 #include "controller/reconcile/resource_counts.h"
 #include "controller/reconcile/kinds.h"
 
@@ -116,6 +116,36 @@ TEST_CASE("namespaces that another operator manages have no series until they re
   CHECK(scene.published().size() == 1);
   scene.excluded = "excluded";
   CHECK(scene.published().empty());
+}
+
+TEST_CASE("the figures of graphs follow their changes") {
+  Scene scene;
+  const auto waits = objectOf(api::kDynamoGraphDeployment, R"({"conditions":[{"type":"Ready","status":"False",
+    "reason":"insufficient_capacity","lastTransitionTime":"1970-01-01T00:01:00Z"}]},"metadata":{"name":"a"},
+    "spec":{"services":{"s":{"replicas":2}}})");
+  const auto ready =
+      objectOf(api::kDynamoGraphDeployment, R"({"conditions":[{"type":"Ready","status":"True"}],
+    "services":{"s":{"readyReplicas":2}}},"metadata":{"name":"a"},"spec":{"services":{"s":{"replicas":2}}})");
+  const auto has = [&](const std::string& line) {
+    scene.published();
+    return scene.metrics.render().find("\ndynamo_operator_graph_" + line + "\n") != std::string::npos;
+  };
+  const std::string since =
+      R"(not_ready_since_timestamp_seconds{name="a",namespace="n",reason="insufficient_capacity"} 60)";
+  scene.change("a", nullptr, &waits);
+  CHECK(has(since));
+  CHECK(has(R"(desired_replicas{namespace="n"} 2)"));
+  CHECK(has(R"(missing_replicas{namespace="n"} 2)"));
+  scene.change("b", nullptr, &ready);
+  CHECK(has(R"(desired_replicas{namespace="n"} 4)"));
+  CHECK(has(R"(missing_replicas{namespace="n"} 2)"));
+  scene.change("a", &waits, &ready);
+  CHECK_FALSE(has(since));
+  CHECK(has(R"(missing_replicas{namespace="n"} 0)"));
+  scene.change("a", &ready, nullptr);
+  scene.change("b", &ready, nullptr);
+  scene.published();
+  CHECK(scene.metrics.render().find("dynamo_operator_graph_desired_replicas{") == std::string::npos);
 }
 
 TEST_CASE("children are not counted") {

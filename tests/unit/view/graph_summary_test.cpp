@@ -34,6 +34,14 @@ TEST_CASE("a graph is ready when its condition Ready is true for the latest spec
       {"the condition is of an earlier spec", "",
        "'observedGeneration':3,'conditions':[" + isTrue + ",'observedGeneration':2}]", false,
        "its controller has not observed the latest spec"},
+      {"the latest spec could not be reconciled", "",
+       "'observedGeneration':2,'conditions':[{'type':'Ready','status':'False','observedGeneration':3,"
+       "'reason':'failed_to_reconcile_the_resources','message':'m'}]",
+       false, "m"},
+      {"an earlier spec could not be reconciled", "",
+       "'observedGeneration':1,'conditions':[{'type':'Ready','status':'False','observedGeneration':2,"
+       "'reason':'failed_to_reconcile_the_resources','message':'m'}]",
+       false, "its controller has not observed the latest spec"},
       {"no status", "", "", false, "its controller has not reported a status"},
       {"being deleted", ",'deletionTimestamp':'2026-01-02T03:04:05Z'",
        "'observedGeneration':3,'conditions':[" + isTrue + "}]", false, "is being deleted"},

@@ -187,7 +187,7 @@ TEST_CASE("summaries of requests in each phase") {
     std::string since;  ///< of the day; empty: not known
   };
   const std::vector<Row> rows = {
-      {"Pending", false, "of Succeeded", "03:00:00"},    // the creation
+      {"Pending", false, "of Profiling", "03:00:00"},    // the creation
       {"Profiling", false, "of Profiling", "03:00:00"},  // the Job
       {"Ready", true, "of Succeeded", "02:00:00"},       // the condition
       {"Deploying", false, "of DeploymentReady", "02:00:00"},

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "common/admission/rules.h"
+#include "common/observability/webhook_metrics.h"
 #include "support.h"
 
 namespace dynamo::webhook::test {
@@ -61,6 +63,22 @@ TEST_CASE("the page counts every request once, without those of the self check")
   }
   // A review that cannot be read does not count as a denial.
   CHECK(page.find("reason=\"bad_request\"") == std::string::npos);
+}
+
+TEST_CASE("every rule that denies has a series from the start") {
+  const std::string page = Telemetry{"1.0.0"}.page({}).body;
+  std::size_t denying = 0;
+  for (const admission::RuleGroup& group : admission::ruleGroups()) {
+    for (const field::Rule& rule : group.rules) {
+      const std::string line =
+          R"(dynamo_webhook_rule_denials_total{rule=")" + std::string{rule.id} + "\"} 0\n";
+      CAPTURE(rule.id);
+      CHECK((page.find(line) != std::string::npos) == (rule.severity != field::Severity::Warning));
+      denying += rule.severity != field::Severity::Warning;
+    }
+  }
+  CHECK(denying < observability::RuleMetrics::kMaxRules);
+  CHECK(page.find(R"(rule="other")") == std::string::npos);
 }
 
 TEST_CASE("the page has the server's totals and current values") {
