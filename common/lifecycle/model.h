@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ struct ModelMemory {
 
   std::string adapter;                ///< loadBody() of what `loaded` have
   std::map<std::string, Pod> loaded;  ///< by name
+  std::set<std::string> seen;         ///< names of pods of the slices that existed when they were asked
   unsigned failures = 0;              ///< number of consecutive reconciles in which a pod failed
   std::optional<Event> told = {};     ///< what came of unloading
   bool unloaded = false;              ///< the pods were asked to unload it, for the deletion

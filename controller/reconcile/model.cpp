@@ -101,10 +101,11 @@ class ModelReconcile {
     const std::string adapter = std::string{lifecycle::uidOf(model_)} + call.body;
     if (memory_->adapter != adapter) memory_->loaded.clear();
     memory_->adapter = adapter;
-    std::erase_if(memory_->loaded, [&](const auto& each) {
-      return std::none_of(pods.begin(), pods.end(),
-                          [&](const ModelPod& pod) { return pod.name == each.first; });
-    });
+    const auto isAbsent = [&](const std::string& name) {
+      return std::none_of(pods.begin(), pods.end(), [&](const ModelPod& pod) { return pod.name == name; });
+    };
+    std::erase_if(memory_->loaded, [&](const auto& each) { return isAbsent(each.first); });
+    std::erase_if(memory_->seen, isAbsent);
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
       if (!isLoaded(pod)) asked.push_back(pod);
@@ -128,10 +129,18 @@ class ModelReconcile {
             std::vector<std::string>& skipped) {
     std::string problem = answer.text;
     switch (answer.kind) {
+      case Kind::Missing:
+        memory_->loaded.erase(pod.name);
+        // Slices are updated after a pod is gone, which is nothing to tell.
+        if (!memory_->seen.contains(pod.name)) skipped.push_back(answer.text);
+        return;
       case Kind::Gone:
+        memory_->seen.insert(pod.name);
+        memory_->loaded.erase(pod.name);
+        return;
       case Kind::Refused:
         memory_->loaded.erase(pod.name);
-        if (answer.kind == Kind::Refused) skipped.push_back(answer.text);
+        skipped.push_back(answer.text);
         return;
       case Kind::Stopped:
         problem = "its main container does not run";
@@ -143,6 +152,7 @@ class ModelReconcile {
       case Kind::Failed:
         break;
     }
+    if (!answer.pod.uid.empty()) memory_->seen.insert(pod.name);
     const std::string& address = answer.pod.address.empty() ? pod.addresses.front() : answer.pod.address;
     endpoints.push_back({pod.name, address, problem.empty(), problem});
     if (problem.empty()) {

@@ -119,7 +119,7 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
   auto read = co_await readObject(std::move(key), deadline);
   if (auto* failed = std::get_if<std::string>(&read)) co_return answer(Kind::Failed, std::move(*failed));
   const Document pod = std::move(std::get<Document>(read));
-  if (pod.IsNull()) co_return answer(Kind::Refused, fmt::format("pod {} does not exist", candidate.name));
+  if (pod.IsNull()) co_return answer(Kind::Missing, fmt::format("pod {} does not exist", candidate.name));
   lifecycle::PodAddress where = lifecycle::addressOfPod(pod, candidate);
   if (where.address.empty()) {
     const Kind kind = where.refusal.empty() ? Kind::Gone : Kind::Refused;

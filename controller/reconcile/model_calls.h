@@ -31,7 +31,8 @@ struct ModelCall {
 /// How a pod was asked.
 struct ModelAnswer {
   enum class Kind {
-    Gone,      ///< the pod does not exist any more, or is about to go
+    Missing,   ///< there is no pod of the name; `text` says so
+    Gone,      ///< the pod has ended, or is about to go
     Refused,   ///< the pod must not be asked; `text` says why
     Kept,      ///< it has the adapter already and was not asked
     Stopped,   ///< its main container does not run, so it was not asked

@@ -124,10 +124,13 @@ class Models(unittest.TestCase):
     def loaded(self):
         return sorted(address for address in self.pods().values() if "org/tuned" in workers.adapters.get(address, ()))
 
-    def events(self, name="tuned"):
+    def all_events(self, name="tuned"):
         found = plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
         about = [one for one in found if one["involvedObject"]["kind"] == "DynamoModel"]
-        return {(one["type"], one["reason"]) for one in about if one["involvedObject"]["name"] == name}
+        return [one for one in about if one["involvedObject"]["name"] == name]
+
+    def events(self, name="tuned"):
+        return {(one["type"], one["reason"]) for one in self.all_events(name)}
 
     def start(self, replicas=2, **spec):
         """A graph and an adapter that all its pods have."""
@@ -297,6 +300,23 @@ class Models(unittest.TestCase):
         self.assertEqual([call[1] for call in workers.calls], [self.pods()[name]])
         for pod in ("lonely", "no-ip"):
             plane.delete("Pod", self.namespace, pod)
+
+    def test_a_pod_that_is_gone_before_its_slice_is_not_told(self):
+        """ctl-Q80. The same slice does tell of a pod that never existed."""
+        self.start(1)
+        (name, address), *_ = self.pods().items()
+        plane.apply(endpoint_slice(self.namespace, "late", (address, name)))
+        self.rest()
+        plane.delete("Pod", self.namespace, name)
+        self.until("another pod has it", lambda: name not in self.pods() and self.is_ready(1))
+        self.rest()
+        plane.apply(endpoint_slice(self.namespace, "late", (address, name), ("10.77.0.2", "absent")))
+        self.until("it is told", lambda: "not asked: " in self.endpoints_ready()["message"])
+        message = self.endpoints_ready()["message"]
+        self.assertEqual(message, "All 1 endpoint(s) are ready; not asked: pod absent does not exist")
+        self.until("an Event tells it", lambda: "EndpointSkipped" in {one["reason"] for one in self.all_events()})
+        told = [one["message"] for one in self.all_events() if one["reason"] == "EndpointSkipped"]
+        self.assertEqual([text for text in told if name in text], [])
 
     def test_pods_with_the_network_of_the_node_are_not_asked(self):
         plane.apply(graph(self.namespace, 1, hostNetwork=True))

@@ -62,12 +62,13 @@ def files():
 
 
 class Adapters:
-    """`problem` is called with what must not be. `folder`: for what there is to read later."""
+    """`problem` is called with what must not be. `folder`: for what there is to read later. `timeline`: of the namespace."""
 
-    def __init__(self, plane, folder, problem):
+    def __init__(self, plane, folder, timeline, problem):
         self.plane = plane
         self.cluster = plane.cluster
         self.folder = folder
+        self.timeline = timeline
         self.problem = problem
         argv = ["python3", "-B", HERE / "bucket.py", ADDRESS, BUCKET_PORT, SLOW_SECONDS]
         self._bucket = subprocess.Popen(plane.cluster.node.command(argv), stdin=subprocess.PIPE)

@@ -10,9 +10,11 @@ from adapters import CONFIG_MAPS, GIVEN, LATE, MODELS, NAME, PATIENCE, PORT, SLO
 from bucket import BUCKET
 from places import GRAPHS, NAMESPACE
 from plane import Load
+from timeline import Timeline, clock
 
 TITLE = "lora"
 REST_SECONDS = 3.0
+AROUND_SECONDS = 5  # of the timeline that is printed, before a step that failed
 # Of a request to a pod, and of all requests for a deletion (decision ctl-Q83).
 CALL_SECONDS, DELETION_SECONDS = 15, 30
 # A frontend of 1.0.0 has chosen a worker that discovery removes at this moment.
@@ -134,9 +136,16 @@ def pod_crashes(on):
     """The adapters of the new container are loaded again, and only those."""
     pod, *others = on.addresses()
     asked = {one: on.asked(one) for one in others}
+    begin = time.time()
     on.signal(pod, "SIGKILL")
-    on.until("it is told", lambda: on.counts("fox") == (2, 3) and f"pod {pod}: " in on.condition("fox")["message"])
+    on.until("its container is started again", lambda: on.main_status(pod)["restartCount"] == 1)
+    on.until("its runtime serves", lambda: on.adapters_of(pod) >= {"fox", "org/owl", "hub"})
     on.wait_for_all(3)
+    changes = on.timeline.between(begin, time.time())
+    stopped = [text for _, _, about, text in changes if about == pod and "terminated" in text]
+    said = [text for _, _, about, text in changes if about == "fox" and text.startswith("2 of 3 ") and f"pod {pod}: " in text]
+    if stopped and not said:
+        on.problem(f"adapters: the model does not tell that {pod} has lost its adapter")
     on.check("restarts", on.main_status(pod)["restartCount"], 1)
     on.check("requests to the others", {one: on.asked(one) for one in others}, asked)
     on.check("loads", [on.loads(pod, name) for name in ("fox", "org/owl", "hub")], [1] * 3)
@@ -255,16 +264,28 @@ def play(plane, folder, long, problem):
     """Plays the steps on a RuntimePlane with the image of VERSION. `long`: also those of --full. `problem` is called with what
     must not be."""
     folder.mkdir(parents=True, exist_ok=True)
-    on = Adapters(plane, folder, problem)
+    problems = []
+
+    def note(text):
+        problems.append(text)
+        problem(text)
+
+    timeline = Timeline(plane.cluster, NAMESPACE, folder / "pods")
+    timeline.start()
+    on = Adapters(plane, folder, timeline, note)
     try:
         for step in [*STEPS, *(LONG if long else []), *LAST]:
-            begin = time.monotonic()
+            begin, before = time.time(), len(problems)
             title = step.__name__.replace("_", " ")
             try:
                 step(on)
             except Exception as error:  # noqa: BLE001  (the others are played, too)
-                problem(f"adapters, {title}: {type(error).__name__}: {error}; {on.describe()}")
-            print(ROW.format(f"adapters: {title}", f"{time.monotonic() - begin:.1f} s"), flush=True)
+                note(f"adapters, {title}: {type(error).__name__}: {error}; {on.describe()}")
+            print(ROW.format(f"adapters: {title}", f"{time.time() - begin:.1f} s"), flush=True)
+            if len(problems) > before:
+                for at, kind, about, text in timeline.between(begin - AROUND_SECONDS, time.time()):
+                    print(f"      {clock(at)} {kind}/{about}: {text}", flush=True)
             on.keep(title)
     finally:
         on.close()
+        timeline.stop()

@@ -28,6 +28,8 @@ def endpoints(*given):
 WAITING = {"waiting": {"reason": "CrashLoopBackOff"}}
 RESTARTING = {"conditions": [{"type": "Ready", "status": "False", "reason": "r"}], "restart": {"phase": "Restarting"}}
 LAST = {"terminated": {"reason": "Error", "exitCode": 137}}
+NOT_READY = {"type": "EndpointsReady", "status": "False", "reason": "NotReady", "message": "pod p: refused"}
+ADAPTER = {"conditions": [NOT_READY], "readyEndpoints": 1, "totalEndpoints": 2}
 CASES = [
     ("pods", pod(), "Running, ready"),
     ("pods", pod(ready=False, started=False), "Running, not ready, not started"),
@@ -40,6 +42,8 @@ CASES = [
     ("endpointslices", {"endpoints": None}, "no endpoints"),
     ("dynamographdeployments", {}, "Ready=None"),
     ("dynamographdeployments", {"status": RESTARTING}, "Ready=False r, restart Restarting"),
+    ("dynamomodels", {}, "None of None None: None"),
+    ("dynamomodels", {"status": ADAPTER}, "1 of 2 NotReady: pod p: refused"),
 ]  # fmt: skip
 
 

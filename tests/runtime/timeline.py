@@ -1,5 +1,5 @@
 """What happens to the pods of a namespace, and when: conditions, ends, addresses in EndpointSlices, discovery objects, state
-of the graph. Beside the requests that failed this shows the cause."""
+of the graph and of models. Beside the requests that failed this shows the cause."""
 
 import http.client
 import json
@@ -12,6 +12,7 @@ WATCHED = {
     "endpointslices": "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices",
     "dynamographdeployments": "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamographdeployments",
     "dynamoworkermetadatas": "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamoworkermetadatas",
+    "dynamomodels": "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamomodels",
 }
 TIMEOUT = 600
 
@@ -56,12 +57,23 @@ def describe_graph(found):
     return ", ".join([f"Ready={ready.get('status')} {ready.get('reason', '')}".strip(), *phases])
 
 
+def describe_model(found):
+    status = found.get("status", {})
+    ready = next((one for one in status.get("conditions", []) if one["type"] == "EndpointsReady"), {})
+    return f"{status.get('readyEndpoints')} of {status.get('totalEndpoints')} {ready.get('reason')}: {ready.get('message')}"
+
+
 DESCRIBE = {
     "pods": describe_pod,
     "endpointslices": describe_slice,
     "dynamographdeployments": describe_graph,
     "dynamoworkermetadatas": lambda found: "exists",
+    "dynamomodels": describe_model,
 }
+
+
+def clock(seconds):
+    return time.strftime("%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 10)}"
 
 
 class Timeline:
