@@ -51,11 +51,26 @@ void setCondition(ObjectSummary& summary, const Value* condition) {
   summary.message = json::findText(condition, "message");
 }
 
-/// The condition that describes a phase. Succeeded has the cause of a failure. Profiling also says what a
-/// pending request waits for.
-std::string_view conditionOf(std::string_view now) {
-  if (now == phase::kPending || now == phase::kProfiling) return "Profiling";
-  return now == phase::kDeploying ? "DeploymentReady" : "Succeeded";
+/// The condition with the cause of a failure. The reference operator writes no cause in Succeeded (decision
+/// life-Q22): there it is in the condition of the last step that failed.
+const Value* failureOf(const Value* status) {
+  const Value* succeeded = findCondition(status, "Succeeded");
+  if (json::findText(succeeded, "reason") != "Failed") return succeeded;
+  for (const std::string_view step : {"DeploymentReady", "SpecGenerated", "Profiling", "Validation"}) {
+    const Value* condition = findCondition(status, step);
+    if (lifecycle::isFalse(condition)) return condition;
+  }
+  return succeeded;
+}
+
+/// The condition that describes a phase; nullptr: there is none. Profiling also says what a pending request
+/// waits for.
+const Value* conditionOf(const Value* status, std::string_view now) {
+  if (now == phase::kFailed) return failureOf(status);
+  const Value* described = nullptr;
+  if (now == phase::kPending || now == phase::kProfiling) described = findCondition(status, "Profiling");
+  if (now == phase::kDeploying) described = findCondition(status, "DeploymentReady");
+  return described != nullptr ? described : findCondition(status, "Succeeded");
 }
 
 /// The conditions Succeeded and Profiling stay false from one phase to the next, so their times do not tell
@@ -81,8 +96,7 @@ void fillRequest(ObjectSummary& summary, const Value& request, std::span<const V
   summary.phase = now;
   summary.ready = now == phase::kReady || now == phase::kDeployed;
   summary.since = requestSince(request, now, objects);
-  const Value* described = findCondition(status, conditionOf(now));
-  setCondition(summary, described != nullptr ? described : findCondition(status, "Succeeded"));
+  setCondition(summary, conditionOf(status, now));
   summary.details = {
       {"profiling", "profilingPhase", textAt(status, "profilingPhase")},
       {"model", "model", textAt(spec, "model")},

@@ -6,15 +6,17 @@ What the reference has written stays as it is, nothing gets a second Job, and ev
 the workers of the models are made by our controller before: test_controller_takeover.py shows how graphs are taken over.
 Needs the right to make a network namespace, and `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lib")]
 import worker_plane  # noqa: E402
 from operator_plane import CONTROLLER_USER, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
 from request_samples import Samples  # noqa: E402
+from built import PLUGIN  # noqa: E402
 from old_requests import OldRequests  # noqa: E402
 from reference_requests import CHECKPOINT_HASH, REQUEST, identity_hash  # noqa: E402
 from reference_state import ADAPTER, BASE, CHECKPOINT, DEPLOYMENT, GRAPH, MODEL, Reference, graph  # noqa: E402
@@ -65,10 +67,37 @@ MODEL_WRITES = {
     "partial": {MODEL_STATUS},
     "unloaded": {("patch", "dynamomodels")},
 }
+# The cause that `kubectl dynamo why` tells of what is not ready, while the objects are those of the reference.
+NO_STATUS = "its controller has not reported a status"
+TOLD = {
+    "new": NO_STATUS,
+    "checked": "DiscoveringHardware: Hardware is being discovered",
+    "with-job": "DiscoveringHardware: Hardware is being discovered",
+    "discovering": "DiscoveringHardware: Hardware is being discovered",
+    "profiling": "ProfilingRunning: Profiling is in progress",
+    "done": "ProfilingRunning: Profiling is in progress",
+    "job-failed": "container profiler ended with exit code 1",
+    "generated": "DynamoGraphDeployment generated-graph",
+    "created": "Deploying: Deployment is in progress",
+    "deploying": "DeploymentInProgress: DGD deploying-graph is in pending state",
+    "failed": "ProfilingFailed: profiling job failed: Job has reached the specified backoff limit",
+    "invalid": "ValidationFailed: model cache PVC absent not found in namespace taken-over",
+    "leaving": "is being deleted",
+    "late": NO_STATUS,
+    "partial": "endpoint http://",
+    "unloaded": "is being deleted",
+    "ck-new": NO_STATUS,
+    "ck-with-job": NO_STATUS,
+    "ck-creating": "JobCreated: Checkpoint job checkpoint-ck-creating created",
+    "ck-done": "JobCreated: Checkpoint job checkpoint-ck-done created",
+    "ck-failed": "JobFailed: Checkpoint job failed",
+}
 PROFILED = ("new", "checked", "with-job", "discovering", "profiling")  # whose Jobs run after the takeover
 
 plane = controller = workers = samples = None
 before, after, written = {}, {}, {}  # (kind, name) -> object, the same, name -> writes
+told, listed = {}, []  # what the plugin says while the objects are those of the reference: (kind, name) -> answer; answers
+SHORT = {REQUEST: "dgdr", MODEL: "dm", CHECKPOINT: "dckpt", GRAPH: "dgd"}
 
 
 def setUpModule():
@@ -82,6 +111,10 @@ def setUpModule():
     OldRequests(plane, OLDER).write(graph)
     Reference(plane, NAMESPACE, samples, workers).write()
     before.update(everything())
+    for kind, name in before:
+        if kind in SHORT:
+            told[kind, name] = ask("why", f"{SHORT[kind]}/{name}")
+    listed.append(ask("status"))
     writes = lambda: plane.audit.entries(CONTROLLER_USER)  # noqa: E731
     count = len(writes())
     start()
@@ -93,6 +126,13 @@ def setUpModule():
         if about["resource"] != "events":
             resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
             written.setdefault(about.get("name"), []).append((entry["verb"], resource))
+
+
+def ask(*arguments):
+    """What `kubectl dynamo` says. Returns its exit status and its output."""
+    command = [PLUGIN, *arguments, "-n", NAMESPACE]
+    ran = subprocess.run(command, env=plane.cluster.environment(), capture_output=True, text=True, timeout=60)
+    return ran.returncode, ran.stdout + ran.stderr
 
 
 def start():
@@ -164,6 +204,19 @@ def make_graphs():
 
 class Takeover(unittest.TestCase):
     maxDiff = None
+
+    def test_the_plugin_reads_what_the_reference_has_written(self):
+        for (kind, name), (status, text) in told.items():
+            with self.subTest(name):
+                cause = TOLD.get(name)
+                self.assertEqual(status, 1 if cause else 0)
+                self.assertIn(f"{name} is {'not ready' if cause else 'ready'}\n", text)
+                self.assertIn(cause or "", text)
+        (status, text), *_ = listed
+        self.assertEqual(status, 1)
+        for kind, name in told:
+            rows = [line for line in text.splitlines() if line.split()[:1] == [name]]
+            self.assertEqual([row.split()[1] for row in rows], ["False" if name in TOLD else "True"], name)
 
     def assert_unchanged(self, *keys):
         for key in keys:

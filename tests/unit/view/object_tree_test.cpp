@@ -215,6 +215,31 @@ TEST_CASE("summaries of requests in each phase") {
   CHECK_FALSE(summaryFor(profiling("m")).since);
 }
 
+TEST_CASE("the cause of a failed request, where the reference operator has written it") {
+  const std::string generic = condition("Succeeded", "False", "Failed", "DGDR has failed");
+  struct Row {
+    std::string conditions;
+    std::string reason;
+  };
+  const std::vector<Row> rows = {
+      {generic, "Failed"},
+      {generic + "," + condition("Validation", "False", "ValidationFailed", "m"), "ValidationFailed"},
+      {condition("Profiling", "False", "ProfilingFailed", "m") + "," + generic + "," +
+           condition("Validation", "True", "ValidationPassed", "m"),
+       "ProfilingFailed"},
+      {generic + "," + condition("Profiling", "False", "ProfilingRunning", "m") + "," +
+           condition("SpecGenerated", "False", "GenerationFailed", "m"),
+       "GenerationFailed"},
+      {generic + "," + condition("SpecGenerated", "True", "SpecGenerated", "m") + "," +
+           condition("DeploymentReady", "False", "DeploymentDeleted", "m"),
+       "DeploymentDeleted"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.conditions);
+    CHECK(summaryFor(request("'phase':'Failed','conditions':[" + row.conditions + "]")).reason == row.reason);
+  }
+}
+
 TEST_CASE("a model shows its endpoints and their pods") {
   const auto model = [](const std::string& type, const std::string& status) {
     return object("DynamoModel", "m", "", "",
