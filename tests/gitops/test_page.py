@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays the commands of deploy/gitops/README.md on a local control plane. The command `flux` is reconcile.py; all others are real.
 
-Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+Needs `cmake --build build/release --target dynamo-controller dynamo-webhook kubectl-dynamo`."""
 
 import re
 import subprocess
