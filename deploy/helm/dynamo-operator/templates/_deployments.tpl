@@ -30,11 +30,11 @@ spec:
       labels:
         {{- $labels := include "dynamo-operator.controllerSelector" . | fromYaml }}
         {{- $_ := set $labels "app.kubernetes.io/component" "manager" }}
-        {{- toYaml (merge $labels ($own.podLabels | default dict) (.Values.commonLabels | default dict)) | nindent 8 }}
+        {{- include "dynamo-operator.texts" (merge $labels ($own.podLabels | default dict) (.Values.commonLabels | default dict)) | nindent 8 }}
       annotations:
         {{- $annotations := dict "kubectl.kubernetes.io/default-container" "manager" }}
         {{- $_ := set $annotations "checksum/config" (include "dynamo-operator.config" . | sha256sum) }}
-        {{- toYaml (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
+        {{- include "dynamo-operator.texts" (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
     spec:
       serviceAccountName: {{ $fullname }}-controller-manager
       automountServiceAccountToken: true
@@ -79,7 +79,7 @@ spec:
               port: health
             periodSeconds: 5
           resources:
-            {{- toYaml ($manager.resources | default dict) | nindent 12 }}
+            {{- include "dynamo-operator.resources" $manager.resources | nindent 12 }}
           securityContext:
             {{- include "dynamo-operator.securityContext" $manager.containerSecurityContext | nindent 12 }}
           volumeMounts:

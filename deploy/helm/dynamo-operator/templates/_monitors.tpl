@@ -17,7 +17,7 @@ metadata:
   name: {{ index . 1 }}
   namespace: {{ $root.Release.Namespace }}
   labels:
-    {{- toYaml (merge dict (index . 2 | default dict) (include "dynamo-operator.labels" (list $root "metrics") | fromYaml)) | nindent 4 }}
+    {{- include "dynamo-operator.texts" (merge dict (index . 2 | default dict) (include "dynamo-operator.labels" (list $root "metrics") | fromYaml)) | nindent 4 }}
   {{- include "dynamo-operator.annotations" (list $root (index . 3)) }}
 {{- end }}
 

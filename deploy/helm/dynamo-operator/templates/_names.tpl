@@ -58,13 +58,22 @@ app.kubernetes.io/component: webhook
 {{- $_ := set $labels "app.kubernetes.io/version" $root.Chart.AppVersion -}}
 {{- $_ := set $labels "app.kubernetes.io/managed-by" $root.Release.Service -}}
 {{- $labels = merge $labels (include "dynamo-operator.selectorLabels" $root | fromYaml) -}}
-{{ toYaml (merge $labels ($root.Values.commonLabels | default dict)) }}
+{{ include "dynamo-operator.texts" (merge $labels ($root.Values.commonLabels | default dict)) }}
+{{- end }}
+
+{{/* A map of texts as YAML. Null counts as absent. */}}
+{{- define "dynamo-operator.texts" -}}
+{{- $present := dict -}}
+{{- range $name, $text := . -}}
+{{- if not (kindIs "invalid" $text) -}}{{- $_ := set $present $name $text -}}{{- end -}}
+{{- end -}}
+{{ toYaml $present }}
 {{- end }}
 
 {{/* Annotations of an object, a member of its metadata with two spaces before: (list $ $more). Nothing if there are none. */}}
 {{- define "dynamo-operator.annotations" -}}
 {{- $root := index . 0 -}}
-{{- with merge dict (index . 1 | default dict) ($root.Values.commonAnnotations | default dict) }}
+{{- with include "dynamo-operator.texts" (merge dict (index . 1 | default dict) ($root.Values.commonAnnotations | default dict)) | fromYaml }}
   annotations:
     {{- toYaml . | nindent 4 }}
 {{- end }}

@@ -46,7 +46,7 @@ imagePullSecrets:
 {{- with $own.priorityClassName | default $shared.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with $own.nodeSelector | default $shared.nodeSelector }}
+{{- with include "dynamo-operator.texts" ($own.nodeSelector | default $shared.nodeSelector) | fromYaml }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -83,4 +83,15 @@ affinity:
       fieldPath: metadata.namespace
 - name: KUBERNETES_CLUSTER_DOMAIN
   value: {{ .Values.kubernetesClusterDomain | default "cluster.local" }}
+{{- end }}
+
+{{/* Resources of a container. Null counts as absent: the API server reads a null amount as 0. */}}
+{{- define "dynamo-operator.resources" -}}
+{{- $resources := deepCopy (. | default dict) -}}
+{{- range $part := list "limits" "requests" -}}
+{{- with get $resources $part -}}
+{{- $_ := set $resources $part (include "dynamo-operator.texts" . | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $resources }}
 {{- end }}

@@ -63,6 +63,14 @@
 - path: dynamo.istio.gateway
   answer: dynamo.istio.enabled needs the gateway, NAMESPACE/NAME
 {{- end }}
+{{- if not (include "dynamo-operator.parent" .) }}
+{{- range $name := list "nats" "etcd" "grove" "kai-scheduler" }}
+{{- if (get ($.Values.global | default dict) $name | default dict).install }}
+- path: global.{{ $name }}.install
+  answer: this chart installs no other; the chart dynamo-platform does
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and (.Values.checkpoint).enabled (has $storage.type (list "s3" "oci")) (not ((get $storage (toString $storage.type)) | default dict).uri) }}
 - path: checkpoint.storage.{{ $storage.type }}.uri
   answer: checkpoints of this type need the uri

@@ -27,10 +27,10 @@ spec:
     metadata:
       labels:
         {{- $labels := include "dynamo-operator.webhookSelector" . | fromYaml }}
-        {{- toYaml (merge $labels ($own.podLabels | default dict) (.Values.commonLabels | default dict)) | nindent 8 }}
+        {{- include "dynamo-operator.texts" (merge $labels ($own.podLabels | default dict) (.Values.commonLabels | default dict)) | nindent 8 }}
       annotations:
         {{- $annotations := dict "checksum/config" (include "dynamo-operator.config" . | sha256sum) }}
-        {{- toYaml (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
+        {{- include "dynamo-operator.texts" (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
     spec:
       serviceAccountName: {{ $fullname }}-webhook
       automountServiceAccountToken: false
@@ -77,7 +77,7 @@ spec:
               port: health
             periodSeconds: 2
           resources:
-            {{- toYaml ($own.resources | default dict) | nindent 12 }}
+            {{- include "dynamo-operator.resources" $own.resources | nindent 12 }}
           securityContext:
             {{- include "dynamo-operator.securityContext" $own.containerSecurityContext | nindent 12 }}
           volumeMounts:
