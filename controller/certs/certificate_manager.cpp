@@ -88,7 +88,7 @@ Task<void> CertificateManager::run() {
     const Time now = clock_();
     next_ = now + kCheckInterval;
     co_await checkSecret(now);
-    if (settings_.automatic) co_await injectWebhooks(now);
+    co_await injectWebhooks(now);
     co_await checkConversion(now);
     if (loop_.stopping()) break;
     if (synced) publish();
@@ -187,6 +187,7 @@ Task<CertificateManager::Outcome> CertificateManager::renew(SecretPlan plan, Tim
 Task<void> CertificateManager::injectWebhooks(Time now) {
   if (ca_.empty()) co_return;
   std::string problem;
+  const Injection injection = settings_.automatic ? Injection::Everywhere : Injection::WhereEmpty;
   const std::array resources{&mutatingWebhookConfigurations(), &validatingWebhookConfigurations()};
   for (const kube::Resource* resource : resources) {
     if (!objects_.synced(*resource)) continue;
@@ -194,7 +195,7 @@ Task<void> CertificateManager::injectWebhooks(Time now) {
     for (const k8s::ObjectKey& key : keys) {
       const auto configuration = objects_.find(key);
       if (!configuration) continue;
-      InjectionPlan plan = planWebhooks(*configuration, settings_.service, ca_, now);
+      InjectionPlan plan = planWebhooks(*configuration, settings_.service, ca_, now, injection);
       std::string why = co_await apply(*resource, key, std::move(plan), now);
       if (problem.empty()) problem = std::move(why);
     }

@@ -63,6 +63,16 @@ std::string bundleOf(const Value* clientConfig) {
   return kube::decodeBase64(json::findText(clientConfig, "caBundle")).value_or(std::string{});
 }
 
+/// Whether no entry of the Service has a caBundle.
+bool isWithoutCa(const Value& webhooks, const ServiceName& service) {
+  for (const Value& entry : webhooks.GetArray()) {
+    const Value* const clientConfig = json::findObject(&entry, "clientConfig");
+    if (same(serviceOf(clientConfig), service) && !json::findText(clientConfig, "caBundle").empty())
+      return false;
+  }
+  return true;
+}
+
 std::string untrusted(std::string_view where) {
   return fmt::format(
       "{} does not contain the CA of the webhook's certificate, and the operator does not change it because "
@@ -81,12 +91,16 @@ bool hasReviewVersion(const Value* webhook) {
 }  // namespace
 
 InjectionPlan planWebhooks(const Value& configuration, const ServiceName& service, std::string_view ca,
-                           Time now) {
+                           Time now, Injection injection) {
   InjectionPlan plan;
   GuardedPatch patch;
   const Value* const webhooks = json::find(configuration, "webhooks");
   if (webhooks == nullptr || !webhooks->IsArray()) return plan;
   const bool foreign = injectedByCertManager(configuration);
+  const Value* const annotations = json::findObject(json::find(configuration, "metadata"), "annotations");
+  const bool marked = !json::findText(annotations, kInjectedAnnotation).empty();
+  const bool all = injection == Injection::Everywhere;
+  if (!all && (foreign || !(marked || isWithoutCa(*webhooks, service)))) return plan;
   for (rapidjson::SizeType i = 0; i < webhooks->Size(); ++i) {
     const Value& entry = (*webhooks)[i];
     const Value* const clientConfig = json::findObject(&entry, "clientConfig");
@@ -100,6 +114,10 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
       patch.test(at + "/name", json::findText(&entry, "name"));
       patch.add(at + "/clientConfig/caBundle", kube::encodeBase64(*bundle));
     }
+  }
+  if (!all && !marked && !patch.text().empty()) {
+    if (annotations == nullptr) patch.add("/metadata/annotations", patch.make().object());
+    patch.add("/metadata/annotations/nvidia.com~1ca-injected", "true");
   }
   plan.patch = patch.text();
   return plan;

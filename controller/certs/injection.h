@@ -17,12 +17,17 @@ struct InjectionPlan {
   std::string problem;  ///< why the object is wrong and cannot be corrected; may be empty
 };
 
+/// The caBundles that are changed. WhereEmpty: only in objects in which all of them were empty, which get
+/// kInjectedAnnotation.
+enum class Injection { Everywhere, WhereEmpty };
+inline constexpr std::string_view kInjectedAnnotation = "nvidia.com/ca-injected";
+
 /// Plans the caBundle of each entry in a Mutating- or ValidatingWebhookConfiguration that calls `service`.
 /// Entries of other Services and entries with a URL are not changed. Every operation is guarded by a test of
 /// the entry's name, so a list that another program has reordered is not damaged (cert-Q12). If cert-manager
 /// injects the CA of the object, the patch is empty.
 InjectionPlan planWebhooks(const json::Value& configuration, const certs::ServiceName& service,
-                           std::string_view ca, certs::Time now);
+                           std::string_view ca, certs::Time now, Injection injection);
 
 enum class ServiceState { Unknown, Exists, Gone };
 

@@ -40,7 +40,6 @@ WatchedObjects::WatchedObjects(runtime::EventLoop& loop, kube::Client& client, c
   // RBAC can restrict list and watch to a resource name only if the request has this field selector.
   add(secrets(), named(settings.service.namespaceName, settings.secretName));
   add(customResourceDefinitions(), named({}, kConvertedCrd));
-  if (!settings.automatic) return;
   kube::WatchedSet labelled;
   labelled.labelSelector = fmt::format("{}={}", kNamespaceLabel, settings.service.namespaceName);
   add(mutatingWebhookConfigurations(), labelled);

@@ -16,8 +16,8 @@
 
 namespace dynamo::provisioning {
 
-/// Watches the Secret and the CRD by name and, in automatic mode, the webhook configurations by label. All
-/// functions must be called on the loop's thread. The loop must outlive the object.
+/// Watches the Secret and the CRD by name and the webhook configurations by label. All functions must be
+/// called on the loop's thread. The loop must outlive the object.
 class WatchedObjects {
  public:
   /// `changed` is called after each change of an object, and when the first list of a resource is complete.

@@ -66,9 +66,9 @@ def rights(namespace, mode):
     cluster = [crd, {"apiGroups": [""], "resources": ["services"], "verbs": ["get"]}]
     if mode == "auto":
         secrets.append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]})
-        webhooks = {"apiGroups": ["admissionregistration.k8s.io"], "resources": list(KINDS)}
-        webhooks["verbs"] = ["get", "list", "watch", "patch"]
-        cluster.append(webhooks)
+    webhooks = {"apiGroups": ["admissionregistration.k8s.io"], "resources": list(KINDS)}
+    webhooks["verbs"] = ["get", "list", "watch", "patch"]
+    cluster.append(webhooks)
     subject = [{"apiGroup": group, "kind": "User", "name": USER}]
     found = []
     for kind, rules in (("Role", secrets), ("ClusterRole", cluster)):
@@ -390,7 +390,7 @@ class Certificates(unittest.TestCase):
         second.ready()
         self.assert_no_writes()
 
-    def test_manual_mode_only_configures_the_conversion(self):
+    def test_manual_mode_injects_the_ca_of_the_secret_where_there_is_none(self):
         self.create_webhooks()
         probe = self.start("manual")
         probe.wait_for(lambda line: "the Secret does not exist" in line)
@@ -399,11 +399,26 @@ class Certificates(unittest.TestCase):
         version = self.create_secret(data)["metadata"]["resourceVersion"]
         probe.ready()
         self.assertEqual(self.conversion(), self.stanza(SERVICE, self.namespace, data["ca.crt"]))
-        self.assertEqual(self.bundles(), [""] * 6)
+        ca = self.ca()
+        self.repaired(lambda: self.bundles() == [ca, ca, ""] * 2, "the CA is injected")
         self.set_conversion({"strategy": "None"})
         self.repaired(lambda: self.conversion_bundle() == self.ca(), "the conversion is repaired")
         self.assert_no_writes()
         self.assertEqual(self.secret()["metadata"]["resourceVersion"], version)
+        renewed = reference_data(self.namespace, 30)
+        self.cluster.api("PATCH", f"{self.secret_path}/{SECRET}", {"data": renewed}, "application/merge-patch+json")
+        first = lambda: {split_pem(one)[0] for one in (*self.bundles(), self.conversion_bundle()) if one}  # noqa: E731
+        self.repaired(lambda: first() == set(split_pem(self.ca())), "the other CA is injected, too")
+        self.assert_no_writes()
+
+    def test_manual_mode_leaves_the_ca_bundle_of_the_administrator(self):
+        theirs = reference_data(self.namespace, 30)["ca.crt"]
+        self.create_webhooks(ca_bundle=theirs)
+        before = self.bundles()
+        self.create_secret(reference_data(self.namespace, 30))
+        self.start("manual").ready()
+        self.assertEqual(self.bundles(), before)
+        self.assert_no_writes()
 
     def test_manual_mode_leaves_the_ca_bundle_to_cert_manager(self):
         annotations = "/metadata/annotations/cert-manager.io~1inject-ca-from"

@@ -90,9 +90,49 @@ TEST_CASE("which entries of a webhook configuration get the CA") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    const InjectionPlan plan = planWebhooks(object(row.configuration), kService, ca(), kNow);
+    const InjectionPlan plan =
+        planWebhooks(object(row.configuration), kService, ca(), kNow, Injection::Everywhere);
     CHECK(operationsOf(plan.patch) == row.operations);
     CHECK(plan.problem.empty() != row.problem);
+  }
+}
+
+TEST_CASE("in manual mode only objects without a CA get it, and keep it up to date") {
+  const std::string own = service("svc", "ns");
+  const std::string marked = R"("annotations":{"nvidia.com/ca-injected":"true"})";
+  const Operations added{"test /webhooks/0/name a", "add /webhooks/0/clientConfig/caBundle " + current()};
+  const auto with = [&](Operations more) {
+    more.insert(more.begin(), added.begin(), added.end());
+    return more;
+  };
+  struct Row {
+    const char* name;
+    std::string configuration;
+    Operations operations;
+  };
+  const std::vector<Row> rows{
+      {"no caBundle", configuration(entry("a", own)),
+       with({"add /metadata/annotations {}", "add /metadata/annotations/nvidia.com~1ca-injected true"})},
+      {"other annotations", configuration(entry("a", own), R"("annotations":{"a":"b"})"),
+       with({"add /metadata/annotations/nvidia.com~1ca-injected true"})},
+      {"beside an entry of another Service",
+       configuration(entry("a", own) + "," + entry("b", service("other", "ns"), old()), marked), added},
+      {"it was injected, and the CA is another one now",
+       configuration(entry("a", own, old()), marked),
+       {"test /webhooks/0/name a", "add /webhooks/0/clientConfig/caBundle " + current() + old()}},
+      {"it was injected and is right", configuration(entry("a", own, current()), marked), {}},
+      {"another CA of the administrator", configuration(entry("a", own, old())), {}},
+      {"the administrator has set one of them",
+       configuration(entry("a", own) + "," + entry("b", own, old())),
+       {}},
+      {"cert-manager injects it", configuration(entry("a", own), kAnnotated), {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const InjectionPlan plan =
+        planWebhooks(object(row.configuration), kService, ca(), kNow, Injection::WhereEmpty);
+    CHECK(operationsOf(plan.patch) == row.operations);
+    CHECK(plan.problem.empty());
   }
 }
 
