@@ -83,6 +83,10 @@ bool holds(Where where, const FieldError& rendered, const FieldError& known, con
   return false;
 }
 
+/// Rules about objects that must have one of several members.
+constexpr std::array<std::string_view, 4> kOneOfMembers = {"pod.handler", "pod.env-from", "pod.env-source",
+                                                           "render.epp-config"};
+
 }  // namespace
 
 std::span<const Implication> implications() {
@@ -111,10 +115,16 @@ void dropFollowing(field::Findings& findings) {
     return false;
   };
   const auto isTyped = [&](const Path& field) { return typed.contains(field) || isAround(typed, field); };
+  // An object that must have one of several members has one, of a wrong type.
+  const auto hasTyped = [&](const FieldError& error) {
+    return std::find(kOneOfMembers.begin(), kOneOfMembers.end(), error.rule) != kOneOfMembers.end() &&
+           std::any_of(typed.begin(), typed.end(),
+                       [&](const Path& each) { return PathView{each}.isWithin(error.field); });
+  };
   if (!missing.empty()) {
     std::erase_if(findings.errors, [&](const FieldError& error) {
       return error.type == field::ErrorType::Required &&
-             (isTyped(error.field) || isAround(missing, error.field));
+             (isTyped(error.field) || isAround(missing, error.field) || hasTyped(error));
     });
   }
   if (!typed.empty()) {

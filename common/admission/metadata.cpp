@@ -1,5 +1,7 @@
 #include "common/admission/metadata.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -82,9 +84,15 @@ std::vector<FieldError> nameErrors(const Value& object) {
     }
   }
   if (const Value* annotations = json::findObject(metadata, "annotations")) {
+    std::size_t bytes = 0;
     for (const auto& annotation : annotations->GetObject()) {
       const std::string_view key = json::text(annotation.name);
+      bytes += key.size() + json::text(annotation.value).size();
       add(Path{"metadata.annotations"}.key(key), key, reason(key, k8s::annotationKeyProblem(key)));
+    }
+    if (bytes > k8s::kMaxAnnotationBytes) {
+      std::string detail = fmt::format("may not be more than {} bytes", k8s::kMaxAnnotationBytes);
+      errors.push_back({ErrorType::TooLong, Path{"metadata.annotations"}, {}, std::move(detail), kRule});
     }
   }
   return errors;

@@ -41,6 +41,10 @@ PathView lastOf(PathView path) {
   return path;
 }
 
+/// Lists with names that other fields refer to.
+constexpr std::array<std::string_view, 8> kNaming = {
+    "volumes", "volumeMounts", "pvcs", "resourceClaims", "claims", "containers", "initContainers", "ports"};
+
 /// A copy of an object, and the fields in which it differs.
 class RepairedCopy {
  public:
@@ -86,6 +90,8 @@ class RepairedCopy {
     PathView left = path;
     while (!left.empty() && !left.front().isIndex()) left = left.rest();
     const Path list{path.view().before(left)};
+    const field::Segment last = list.empty() ? field::Segment{} : list.view().back();
+    if (std::find(kNaming.begin(), kNaming.end(), last.name) == kNaming.end()) return;
     const Value* value = field::valueAt(object_, list);
     if (value != nullptr && value->IsArray()) besideLists_.emplace_back(list.view().before(lastOf(list)));
   }

@@ -1,8 +1,11 @@
 #include "common/commands/convert.h"
 
+#include <fmt/format.h>
+
 #include <iostream>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "common/admission/settings.h"
 #include "common/api/kinds.h"
@@ -10,6 +13,8 @@
 #include "common/config/operator_config.h"
 #include "common/conversion/dgdr.h"
 #include "common/field/finding.h"
+#include "common/field/path.h"
+#include "common/k8s/names.h"
 #include "common/schema/registry.h"
 #include "common/text/manifests.h"
 #include "common/text/yaml_writer.h"
@@ -23,6 +28,40 @@ std::string prettyJson(const json::Value& value) {
   writer.SetIndent(' ', 2);
   value.Accept(writer);
   return std::string{buffer.GetString(), buffer.GetSize()} + "\n";
+}
+
+/// Adds the fields of `before` that `after` lacks.
+void addMissing(const json::Value& before, const json::Value* after, const field::Path& at,
+                std::vector<field::Path>& missing) {
+  if (before.IsNull()) return;
+  // An object with one member is there because of that member.
+  if (after == nullptr && !(before.IsObject() && before.MemberCount() == 1)) {
+    missing.push_back(at);
+  } else if (before.IsObject()) {
+    for (const auto& member : before.GetObject()) {
+      const std::string_view name = json::text(member.name);
+      addMissing(member.value, json::find(after, name), at / name, missing);
+    }
+  } else if (before.IsArray()) {
+    for (rapidjson::SizeType i = 0; i < before.Size(); ++i) {
+      const bool exists = after->IsArray() && i < after->Size();
+      addMissing(before[i], exists ? &(*after)[i] : nullptr, at[i], missing);
+    }
+  }
+}
+
+/// The fields that the converted object cannot keep, because its annotations have no room (conv-Q17).
+std::vector<field::Path> lostFields(json::Document& object, const json::Value& converted) {
+  std::vector<field::Path> lost;
+  if (json::dump(object).size() < k8s::kMaxAnnotationBytes) return lost;
+  json::Value back;
+  const std::string_view version = json::findText(&object, "apiVersion");
+  if (conversion::convertDgdr(converted, version, back, object.GetAllocator())) return lost;
+  for (const std::string_view part : {"spec", "status"}) {
+    if (const json::Value* before = json::find(object, part))
+      addMissing(*before, json::find(back, part), field::Path{field::Members{part}}, lost);
+  }
+  return lost;
 }
 
 /// Converts the object; objects of other kinds are copied unchanged.
@@ -59,6 +98,15 @@ int runConvert(const ConvertOptions& options, const Program& program) {
     if (const auto error = convert(manifest, to, converted)) {
       manifests.errors.push_back(field::oneLine(manifest.file + ": " + error->message));
       continue;
+    }
+    for (const field::Path& lost : lostFields(manifest.object, converted)) {
+      std::cerr << program.name << ": "
+                << field::oneLine(fmt::format("{}: {}: {} is lost: the annotations of {} that would keep it "
+                                              "exceed {} bytes",
+                                              manifest.file == "-" ? "stdin" : manifest.file, manifest.name(),
+                                              lost.text(), options.to, k8s::kMaxAnnotationBytes))
+                << '\n';
+      refused = true;
     }
     texts.push_back(options.output == "json" ? prettyJson(converted) : text::toYaml(converted));
   }

@@ -158,6 +158,14 @@ ManifestKind classifyManifest(const text::Manifest& manifest) {
   }
   if (version.empty() || kind.empty()) {
     ManifestKind none{Category::Invalid, nullptr, {}};
+    if (!manifest.object.IsObject()) {
+      none.errors.push_back({ErrorType::Required,
+                             field::Path{"apiVersion"},
+                             {},
+                             "a manifest is an object with apiVersion and kind",
+                             kRule});
+      return none;
+    }
     for (const std::string_view name : {"apiVersion", "kind"}) checkText(manifest.object, name, none.errors);
     return none;
   }

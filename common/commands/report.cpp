@@ -16,6 +16,11 @@ const char* severity(const FileFinding& finding) {
   return finding.isError ? "error" : "warning";
 }
 
+/// "KIND/NAME", or the name of an object without a kind.
+std::string objectOf(const FileFinding& finding) {
+  return finding.kind.empty() ? finding.name : fmt::format("{}/{}", finding.kind, finding.name);
+}
+
 /// A path as a relative URI. Viewers of SARIF decode it.
 std::string uriOf(std::string_view path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
@@ -83,9 +88,9 @@ std::size_t Summary::warnings() const {
 
 std::string toLine(const FileFinding& finding) {
   // Names and map keys may contain line breaks.
-  return field::oneLine(fmt::format("{}:{}:{}: {}: {}/{}: {}: {} [{}]", finding.file, finding.at.line,
-                                    finding.at.column, severity(finding), finding.kind, finding.name,
-                                    finding.field, finding.message, finding.rule));
+  return field::oneLine(fmt::format("{}:{}:{}: {}: {}: {}: {} [{}]", finding.file, finding.at.line,
+                                    finding.at.column, severity(finding), objectOf(finding), finding.field,
+                                    finding.message, finding.rule));
 }
 
 bool reportErrors(const std::vector<FileFinding>& findings, std::ostream& report) {
@@ -153,7 +158,7 @@ std::string toSarif(const Summary& summary, std::string_view program, std::strin
   for (const FileFinding& finding : summary.findings) {
     json.object().member("ruleId", finding.rule).member("level", severity(finding));
     json.key("message").object().member(
-        "text", fmt::format("{}/{}: {}: {}", finding.kind, finding.name, finding.field, finding.message));
+        "text", fmt::format("{}: {}: {}", objectOf(finding), finding.field, finding.message));
     json.endObject().key("locations").array().object().key("physicalLocation").object();
     json.key("artifactLocation").object().member("uri", uriOf(finding.file)).endObject();
     if (finding.at.line != 0) {

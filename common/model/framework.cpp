@@ -51,7 +51,9 @@ Framework detectFramework(const Value& component, std::string_view explicitName)
   appendWords(text, json::find(main, "args"));
   const auto found = frameworksIn(text);
   if (found.size() == 1) {
-    if (!explicitName.empty() && explicitName != found.front()) {
+    // Another name is an error of its own.
+    const bool known = explicitName == kVllm || explicitName == kSglang || explicitName == kTrtllm;
+    if (known && explicitName != found.front()) {
       result.error =
           fmt::format("the command runs {}, but backendFramework is {}", found.front(), explicitName);
     }

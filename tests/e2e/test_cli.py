@@ -387,7 +387,32 @@ class Defaults(unittest.TestCase):
         self.assertEqual(changed["mainContainer"], usual["mainContainer"])
 
 
+class Annotations(unittest.TestCase):
+    def test_their_size_is_limited(self):
+        """The limit of API servers, over keys and values of all kinds."""
+        spec = {"modelName": "m", "baseModelName": "m"}
+        for size, told in ((262143, []), (262144, ["metadata.annotations: Too long: may not be more than 262144 bytes [schema.metadata]"])):
+            metadata = {"name": "m", "annotations": {"a": "x" * size}}
+            model = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": metadata, "spec": spec}
+            done = run("check", "-f", "-", text=json.dumps(model))
+            self.assertEqual([line.partition("DynamoModel/m: ")[2] for line in done.stdout.splitlines() if ": error: " in line], told)
+
+
 class Convert(unittest.TestCase):
+    def test_what_the_annotations_cannot_keep_is_told(self):
+        """conv-Q17. v1alpha1 has no field for overrides.dgd."""
+        graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"annotations": {"a": "x" * 120000}}}
+        spec = {"model": "m", "overrides": {"dgd": graph}}
+        request = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "spec": spec}
+        for size, lost in ((1000, False), (150000, True)):
+            request["metadata"] = {"name": "large", "annotations": {"mine": "y" * size}}
+            done = run("convert", "--to", "v1alpha1", "-f", "-", "-o", "json", text=json.dumps(request))
+            self.assertEqual(done.returncode, 1 if lost else 0, done.stderr)
+            told = "stdin: large: spec.overrides.dgd is lost: the annotations of v1alpha1 that would keep it exceed 262144 bytes"
+            self.assertEqual([line.partition(": ")[2] for line in done.stderr.splitlines()], [told] if lost else [])
+            back = run("convert", "--to", "v1beta1", "-f", "-", "-o", "json", text=done.stdout)
+            self.assertEqual("dgd" in json.loads(back.stdout)["spec"].get("overrides", {}), not lost)
+
     def test_round_trip_loses_nothing(self):
         there = run("convert", "--to", "v1beta1", "-f", "-", text=ALPHA)
         self.assertEqual(there.returncode, 0, there.stderr)

@@ -32,6 +32,8 @@ std::string shownFlag(std::string_view text) {
 
 /// A component without a command gets "/bin/sh -c", which runs the first argument as a script.
 void shellArguments(const Service& service, const Report& report) {
+  const json::Value* command = json::find(service.mainContainer(), "command");
+  if (command != nullptr && !command->IsArray()) return;  // the service has one, of a wrong type
   const Process process = processOf(service);
   if (!process.script) return;
   const std::string_view script = process.items[*process.script];
