@@ -25,6 +25,43 @@ void image(const Reports& report, std::string_view image, const At& at) {
   if (!warning.empty()) report(id::kImageDoubtful).warn(at, warning);
 }
 
+/// Other characters have messages of their own.
+bool isPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool isLowerOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool isTag(std::string_view tag) {
+  constexpr std::size_t kMaxTag = 128;
+  const auto isWord = [](char c) { return isLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return tag.size() <= kMaxTag && isWord(tag.front()) &&
+         std::all_of(tag.begin(), tag.end(), [&](char c) { return isWord(c) || c == '.' || c == '-'; });
+}
+
+/// Parts between slashes begin and end with a letter or a digit.
+bool isRepository(std::string_view repository) {
+  char before = '/';
+  for (const char c : repository) {
+    const bool separates = c == '.' || c == '_' || c == '-';
+    if (!separates && c != '/' && !isLowerOrDigit(c)) return false;
+    if (c == '/' ? !isLowerOrDigit(before) : separates && before == '/') return false;
+    before = c;
+  }
+  return isLowerOrDigit(before);
+}
+
+/// Other algorithms than sha256 are not judged.
+bool isDigest(std::string_view digest) {
+  constexpr std::string_view kSha256 = "sha256:";
+  constexpr std::size_t kDigits = 64;
+  if (!digest.starts_with(kSha256)) return digest.find(':') != std::string_view::npos;
+  digest.remove_prefix(kSha256.size());
+  return digest.size() == kDigits && digest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 bool isSidecar(const Value& container) {
   return json::findText(&container, "restartPolicy") == "Always";
 }
@@ -71,16 +108,20 @@ std::string imageWarning(std::string_view image) {
     const std::string_view tag = named.substr(colon + 1);
     if (tag.empty()) return "has no tag after ':'";
     if (tag.find('+') != std::string_view::npos) return "has '+' in its tag, which no registry allows";
+    if (isPrintable(image) && !isTag(tag)) return "has a tag that no registry allows";
   }
   // Only the registry, the first part with a dot or a port, may be in upper case.
   const std::size_t first = repository.find('/');
   if (first != std::string_view::npos &&
       repository.substr(0, first).find_first_of(".:") != std::string_view::npos) {
-    repository.remove_prefix(first);
+    repository.remove_prefix(first + 1);
   }
-  const bool upper =
-      std::any_of(repository.begin(), repository.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-  return upper ? "has upper case letters in its repository, which no registry allows" : "";
+  if (std::any_of(repository.begin(), repository.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return "has upper case letters in its repository, which no registry allows";
+  if (isPrintable(image) && !isRepository(repository)) return "has a repository that no registry allows";
+  if (digest != std::string_view::npos && !isDigest(image.substr(digest + 1)))
+    return "has a digest that is not sha256: and 64 hexadecimal digits";
+  return "";
 }
 
 void container(const Reports& report, const Value& container, const At& at, ContainerKind kind,
