@@ -212,9 +212,10 @@ class Metrics(unittest.TestCase):
         self.addCleanup(other.stop)
         token = token_of(SCRAPER)
         self.assertEqual(status_with(token, port=other.metrics_port), 500)
-        log = other.log.read_text(encoding="utf-8")
-        self.assertIn('"resource":"tokenreviews.authentication.k8s.io","reason":"Forbidden"', log)
-        self.assertNotIn(token, log)
+        line = '"resource":"tokenreviews.authentication.k8s.io","reason":"Forbidden"'
+        # A thread of its own writes the log.
+        cluster.wait(lambda: line in other.log.read_text(encoding="utf-8"), 30, "the log tells it")
+        self.assertNotIn(token, other.log.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -35,15 +35,22 @@ def failed_tests(text):
     return "".join(re.findall(r"^={70}\n(?:FAIL|ERROR): .*?(?=^={70}\n|^-{70}\nRan )", text, re.M | re.S))
 
 
-def run_apart(label, script, names, alone=(), at_once=AT_ONCE):
-    """Runs the named tests with `script NAME...`, one process per module, `at_once` of them at a time. Modules in `alone`
-    run after all others, one at a time. Returns the exit status."""
+def run_apart(label, script, names, alone=(), at_once=AT_ONCE, beside=()):
+    """Runs the named tests with `script NAME...`, one process per module, `at_once` of them at a time. Modules in `beside` mostly
+    wait: they run one at a time beside the others. Modules in `alone` run after all others, one at a time. Returns the exit
+    status."""
     modules = {}
     for name in names:
         modules.setdefault(name.partition(".")[0], []).append(name)
     if len(modules) == 1:
         return run_here(label, names)
-    together = [module for module in modules if module not in alone]
+    groups = [  # run one after the other; the pools of a group at the same time
+        [
+            ([module for module in modules if module not in (*alone, *beside)], at_once),
+            ([module for module in beside if module in modules], 1),
+        ],
+        [([module for module in modules if module in alone], 1)],
+    ]
     totals = [0, 0, 0]
     failures = []
 
@@ -68,13 +75,15 @@ def run_apart(label, script, names, alone=(), at_once=AT_ONCE):
         sys.stdout.flush()
         return counts
 
-    for batch, lanes in ((together, at_once), ([module for module in modules if module in alone], 1)):
-        pool = concurrent.futures.ThreadPoolExecutor(lanes)
+    for group in groups:
+        pools = [(concurrent.futures.ThreadPoolExecutor(lanes), batch) for batch, lanes in group]
         try:
-            for counts in pool.map(run, batch):
-                totals = [sum(pair) for pair in zip(totals, counts)]
+            for results in [pool.map(run, batch) for pool, batch in pools]:
+                for counts in results:
+                    totals = [sum(pair) for pair in zip(totals, counts)]
         finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C, which the modules have received too
+            for pool, _ in pools:
+                pool.shutdown(cancel_futures=True)  # after Ctrl-C, which the modules have received too
     # Once more at the end, where the reader of a long log looks.
     print("".join(failures), end="")
     print(f"{label}: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,26 @@ class Modules(unittest.TestCase):
             with self.subTest(body):
                 sys.modules.pop("test_told", None)
                 self.assertEqual(self.run_module(body)[:2], (1, totals))
+
+    def test_modules_that_wait_run_beside_the_others(self):
+        """In the order in which they are listed, one at a time, while the others run; the last module is alone."""
+        wait = "import time, unittest\nclass A(unittest.TestCase):\n def test_a(self): print(time.time()); time.sleep(1); print(time.time())\n"
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("one", "two", "slow", "slower", "last"):
+                pathlib.Path(folder, f"test_{name}.py").write_text(wait, encoding="utf-8")
+            script = pathlib.Path(folder, "run")
+            script.write_text(f"import sys\nsys.path[:0] = ['{folder}', '{HERE}']\nimport modules\n"
+                              "names = sys.argv[1:] or ['test_last', 'test_one', 'test_slow', 'test_slower', 'test_two']\n"
+                              "sys.exit(modules.run_apart('told', __file__, names, ['test_last'], 1, ['test_slower', 'test_slow']))\n",
+                              encoding="utf-8")
+            done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+        self.assertEqual(done.stdout.splitlines()[-1], "told: 5 passed, 0 failed, 0 skipped", done.stdout)
+        found = re.findall(r"^== test_(\w+): .*\n(?:.*\.\.\. )?(\d+\.\d+)\n(\d+\.\d+)", done.stdout, re.M)
+        times = {name: (float(begin), float(end)) for name, begin, end in found}
+        self.assertEqual(len(times), 5, done.stdout)
+        for earlier, later in (("one", "two"), ("slower", "slow"), ("two", "last"), ("slow", "last")):
+            self.assertLess(times[earlier][1], times[later][0], (earlier, later))
+        self.assertLess(times["slower"][0], times["one"][1])
 
     def test_failed_tests_are_repeated_at_the_end(self):
         with tempfile.TemporaryDirectory() as folder:
