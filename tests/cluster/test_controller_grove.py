@@ -144,6 +144,7 @@ class Grove(unittest.TestCase):
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
         plane.cluster.api("DELETE", path_of(GRAPH, self.namespace, "g"), options)
         self.until("the set has no owner", lambda: not self.get(SET)["metadata"].get("ownerReferences"))
+        self.until("the graph is gone", lambda: self.get(GRAPH) is None)
         made = self.get(SET)
         self.delete_set()
         self.until("the set is gone", lambda: self.get(SET) is None)
