@@ -11,21 +11,11 @@ namespace dynamo::k8s {
 namespace {
 
 using json::isDigit;
+using json::isLetterOrDigit;
+using json::isLower;
+using json::isLowerOrDigit;
 
 constexpr std::size_t kMaxPortName = 15;
-
-bool isLower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool isLetter(char c) {
-  return isLower(c) || (c >= 'A' && c <= 'Z');
-}
-bool isLowerOrDigit(char c) {
-  return isLower(c) || isDigit(c);
-}
-bool isLetterOrDigit(char c) {
-  return isLetter(c) || isDigit(c);
-}
 
 template <typename Predicate>
 bool all(std::string_view text, Predicate predicate) {

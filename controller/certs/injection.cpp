@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/json/build.h"
+#include "common/json/patch.h"
 #include "controller/kube/base64.h"
 
 namespace dynamo::provisioning {
@@ -117,7 +118,7 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
   }
   if (!all && !marked && !patch.text().empty()) {
     if (annotations == nullptr) patch.add("/metadata/annotations", patch.make().object());
-    patch.add("/metadata/annotations/nvidia.com~1ca-injected", "true");
+    patch.add("/metadata/annotations/" + json::escapePointer(kInjectedAnnotation), "true");
   }
   plan.patch = patch.text();
   return plan;

@@ -79,6 +79,19 @@ class A(unittest.TestCase):
 """
 
 
+def run_apart(bodies, *arguments):
+    """Runs modules.run_apart with modules (name -> body) in their alphabetical order, and further arguments. Returns the process."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, body in bodies.items():
+            pathlib.Path(folder, f"{name}.py").write_text(body, encoding="utf-8")
+        script = pathlib.Path(folder, "run")
+        more = "".join(f", {one!r}" for one in arguments)
+        script.write_text(f"import sys\nsys.path[:0] = ['{folder}', '{HERE}']\nimport modules\n"
+                          f"names = sys.argv[1:] or {sorted(bodies)!r}\n"
+                          f"sys.exit(modules.run_apart('told', __file__, names{more}))\n", encoding="utf-8")
+        return subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+
+
 class Modules(unittest.TestCase):
     def run_module(self, body):
         """(status, last line, lines of skipped tests)"""
@@ -109,15 +122,8 @@ class Modules(unittest.TestCase):
     def test_modules_that_wait_run_beside_the_others(self):
         """In the order in which they are listed, one at a time, while the others run; the last module is alone."""
         wait = "import time, unittest\nclass A(unittest.TestCase):\n def test_a(self): print(time.time()); time.sleep(1); print(time.time())\n"
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("one", "two", "slow", "slower", "last"):
-                pathlib.Path(folder, f"test_{name}.py").write_text(wait, encoding="utf-8")
-            script = pathlib.Path(folder, "run")
-            script.write_text(f"import sys\nsys.path[:0] = ['{folder}', '{HERE}']\nimport modules\n"
-                              "names = sys.argv[1:] or ['test_last', 'test_one', 'test_slow', 'test_slower', 'test_two']\n"
-                              "sys.exit(modules.run_apart('told', __file__, names, ['test_last'], 1, ['test_slower', 'test_slow']))\n",
-                              encoding="utf-8")
-            done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+        bodies = {f"test_{name}": wait for name in ("last", "one", "slow", "slower", "two")}
+        done = run_apart(bodies, ["test_last"], 1, ["test_slower", "test_slow"])
         self.assertEqual(done.stdout.splitlines()[-1], "told: 5 passed, 0 failed, 0 skipped", done.stdout)
         found = re.findall(r"^== test_(\w+): .*\n(?:.*\.\.\. )?(\d+\.\d+)\n(\d+\.\d+)", done.stdout, re.M)
         times = {name: (float(begin), float(end)) for name, begin, end in found}
@@ -127,18 +133,11 @@ class Modules(unittest.TestCase):
         self.assertLess(times["slower"][0], times["one"][1])
 
     def test_failed_tests_are_repeated_at_the_end(self):
-        with tempfile.TemporaryDirectory() as folder:
-            bodies = {"test_good": "import unittest\nclass A(unittest.TestCase):\n def test_a(self): pass\n",
-                      "test_bad": "import unittest\nclass A(unittest.TestCase):\n def test_b(self): self.fail('no b')\n"
-                                  " def test_c(self): pass\n def test_d(self): raise ValueError('no d')\n",
-                      "test_gone": "import os\nprint('last words', flush=True)\nos._exit(3)\n"}
-            for name, body in bodies.items():
-                pathlib.Path(folder, f"{name}.py").write_text(body, encoding="utf-8")
-            script = pathlib.Path(folder, "run")
-            script.write_text(f"import sys\nsys.path[:0] = ['{folder}', '{HERE}']\nimport modules\n"
-                              "names = sys.argv[1:] or ['test_bad', 'test_gone', 'test_good']\n"
-                              "sys.exit(modules.run_apart('told', __file__, names))\n", encoding="utf-8")
-            done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+        bodies = {"test_good": "import unittest\nclass A(unittest.TestCase):\n def test_a(self): pass\n",
+                  "test_bad": "import unittest\nclass A(unittest.TestCase):\n def test_b(self): self.fail('no b')\n"
+                              " def test_c(self): pass\n def test_d(self): raise ValueError('no d')\n",
+                  "test_gone": "import os\nprint('last words', flush=True)\nos._exit(3)\n"}
+        done = run_apart(bodies)
         _, _, end = done.stdout.partition("== failed: ")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(end.splitlines()[-1], "told: 2 passed, 3 failed, 0 skipped")

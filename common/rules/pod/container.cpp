@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/field/template_text.h"
+#include "common/json/ascii.h"
 #include "common/k8s/names.h"
 #include "common/rules/pod/parts.h"
 #include "common/rules/pod/rules.h"
@@ -10,6 +11,7 @@
 namespace dynamo::rules::pod {
 namespace {
 
+using json::isLowerOrDigit;
 using json::Value;
 
 bool isSpace(char c) {
@@ -30,13 +32,9 @@ bool isPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-bool isLowerOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 bool isTag(std::string_view tag) {
   constexpr std::size_t kMaxTag = 128;
-  const auto isWord = [](char c) { return isLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto isWord = [](char c) { return json::isLetterOrDigit(c) || c == '_'; };
   return tag.size() <= kMaxTag && isWord(tag.front()) &&
          std::all_of(tag.begin(), tag.end(), [&](char c) { return isWord(c) || c == '.' || c == '-'; });
 }
