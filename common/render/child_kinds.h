@@ -27,6 +27,8 @@ enum class Stage : std::uint8_t {
   /// administrators. And it takes the API server about 100 ms to admit one: it lists bindings from its cache
   /// and waits until etcd confirms that the cache is current. Pods need longer to start.
   Workloads,
+  /// Jobs. They run once, so all that their pods need is there before (decision life-Q50).
+  Jobs,
   Routes,  ///< Ingress, VirtualService, InferencePool; they refer to Services
   Scaling  ///< HorizontalPodAutoscalers; they read metrics of pods
 };

@@ -33,7 +33,7 @@ constexpr std::array<Row, 18> kRows = {{
     {"leaderworkerset.x-k8s.io", "LeaderWorkerSet", {Policy::Applied, Stage::Workloads}},
     {"grove.io", "PodCliqueSet", {Policy::Applied, Stage::Workloads}},
     {api::kGroup, api::kDynamoComponentDeployment, {Policy::Applied, Stage::Workloads}},
-    {"batch", "Job", {Policy::CreatedOnce, Stage::Workloads}},
+    {"batch", "Job", {Policy::CreatedOnce, Stage::Jobs}},
     {"networking.k8s.io", "Ingress", {Policy::Applied, Stage::Routes}},
     {"networking.istio.io", "VirtualService", {Policy::Applied, Stage::Routes}},
     {"inference.networking.k8s.io", "InferencePool", {Policy::Applied, Stage::Routes}},

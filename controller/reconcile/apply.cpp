@@ -1,4 +1,4 @@
-// Decisions child-Q1, child-Q4, child-Q6, child-Q12, ctl-Q45, ctl-Q66, ctl-Q67.
+// Decisions child-Q1, child-Q4, child-Q6, child-Q12, ctl-Q45, ctl-Q66, ctl-Q67, life-Q50.
 #include "controller/reconcile/apply.h"
 
 #include <fmt/format.h>
@@ -61,6 +61,8 @@ class Run {
     ownerRead_.reset();
     return !result_.ownerGone;
   }
+
+  bool hasFailed() const { return !failures_.empty(); }
 
   AppliedChildren result() {
     const auto byKey = [](const auto& a, const auto& b) { return a.first < b.first; };
@@ -303,6 +305,7 @@ Task<AppliedChildren> applyChildren(Environment& environment, const Value& owner
   const std::vector<std::size_t> order = render::creationOrder(children);
   for (std::size_t i = 0; i < order.size();) {
     const render::Stage stage = children.items[order[i]].stage;
+    if (stage == render::Stage::Jobs && run.hasFailed()) break;
     runtime::TaskGroup group{environment.loop};
     for (; i < order.size() && children.items[order[i]].stage == stage; ++i)
       group.spawn(run.apply(children.items[order[i]]));

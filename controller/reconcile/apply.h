@@ -28,9 +28,9 @@ struct AppliedChildren {
 std::string toldKey(const json::Value& owner, const render::WriteNotice& notice);
 
 /// Writes the children of `owner` that differ from the live ones: stage by stage, and the children of one
-/// stage concurrently. A failure of one child does not stop the others. The replies of the API server are
-/// stored in `observed` and the cache. `writer` is Change::writer of these writes. The arguments must outlive
-/// the task.
+/// stage concurrently. A failure of one child does not stop the others, except Jobs: what their pods need
+/// comes first. The replies of the API server are stored in `observed` and the cache. `writer` is
+/// Change::writer of these writes. The arguments must outlive the task.
 runtime::Task<AppliedChildren> applyChildren(Environment& environment, const json::Value& owner,
                                              const render::Children& children, Observed& observed,
                                              std::string writer);

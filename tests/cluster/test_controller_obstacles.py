@@ -2,7 +2,7 @@
 """What keeps the Jobs of requests and checkpoints from running is told at them. Run: python3 tests/cluster/test_controller_obstacles.py
 
 Quotas, LimitRanges, policies, full nodes, missing accounts and roles; requests that are deleted, and namespaces. The Job controller,
-the scheduler and admission are real. Decisions life-Q34, life-Q47 to life-Q49, ctl-Q74, ctl-Q89. Jobs that a quota refuses:
+the scheduler and admission are real. Decisions life-Q34, life-Q47 to life-Q50, ctl-Q74, ctl-Q89. Jobs that a quota refuses:
 test_controller_requests.py, test_controller_checkpoints.py.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
@@ -128,12 +128,14 @@ def account(namespace):
 
 RUNS = ("Profiling", "Creating")
 WAITS = ("Pending", "Pending")
+BINDING_WAITS = ("Pending", "Creating")  # of a checkpoint nothing is bound
 NOT_MADE = "pods cannot be created: "
 OBSTACLES = (
     Obstacle("quota", quota, RUNS, "QuotaExceeded", f"{NOT_MADE}exceeded quota: pods, requested: pods=1, used: pods=0"),
     Obstacle("limits", limits, RUNS, "PodsRefused", f"{NOT_MADE}maximum memory usage per Pod is 1Mi"),
     Obstacle("pod-policy", policy("", "v1", "pods"), RUNS, "PodsRefused", "pods need a ticket"),
     Obstacle("job-policy", policy("batch", "v1", "jobs"), WAITS, None, "jobs need a ticket"),
+    Obstacle("binding-policy", policy("rbac.authorization.k8s.io", "v1", "rolebindings"), BINDING_WAITS, None, "rolebindings need a ticket"),
     Obstacle(
         "account", lambda _: [], RUNS, "PodsRefused", f'{NOT_MADE}error looking up service account account/absent',
         {"serviceAccountName": "absent"}, removed=account,
@@ -163,6 +165,9 @@ class Obstacles(unittest.TestCase):
         for one in OBSTACLES:
             for kind, phase in zip((REQUEST, CHECKPOINT), one.phases):
                 with self.subTest(f"{one.namespace}: {kind} tells it"):
+                    if kind == CHECKPOINT and one.phases is BINDING_WAITS:
+                        one.samples.wait_for_phase(kind, NAME, phase)
+                        continue
                     until(lambda: f"{one.text} in {one.said(kind)!r}", lambda: one.text in one.said(kind))  # noqa: B023
                     self.assertEqual(one.samples.status(kind, NAME)["phase"], phase)
                     reason = one.reason or ("ProfilingJobFailed" if kind == REQUEST else "JobCreationFailed")
@@ -175,6 +180,7 @@ class Obstacles(unittest.TestCase):
                     one.samples.wait_for_phase(kind, NAME, phase)
                     until(lambda: f"nothing of it in {one.said(kind)!r}", lambda: one.text not in one.said(kind))  # noqa: B023
             with self.subTest(f"{one.namespace}: both end"):
+                self.assertIsNotNone(plane.get("RoleBinding", one.namespace, "dgdr-profiling-job-binding"))
                 one.samples.write_output(NAME)
                 one.samples.end_pod(f"profile-{NAME}", "profiler", "Succeeded")
                 one.samples.wait_for_phase(REQUEST, NAME, "Deploying", "Deployed")

@@ -22,6 +22,26 @@ TEST_CASE("a child is created, and then left alone") {
   CHECK(kube::test::headerOf(sent, "Content-Type").starts_with("application/apply-patch+yaml"));
 }
 
+TEST_CASE("a Job is created after all else, and not if something has failed (decision life-Q50)") {
+  const std::string job = "{'apiVersion':'batch/v1','kind':'Job','metadata':{'namespace':'n','name':'j'," +
+                          ownersOf("owner") + "}}";
+  const std::string jobs = "POST /apis/batch/v1/namespaces/n/jobs";
+  bool denied = true;
+  const FakeApi api{[&](const std::string& line, int) -> std::optional<std::string> {
+    if (denied && line == "PATCH " + kBindingPath) return failure(403, "Forbidden");
+    return std::nullopt;
+  }};
+  withApplier(api, [&](Applier& applier) -> Task<void> {
+    std::string failed = co_await applier.apply(job, binding("a"));
+    CHECK_FALSE(failed.empty());
+    CHECK(api.bodies(jobs).empty());
+    denied = false;
+    failed = co_await applier.apply(job, binding("a"));
+    CHECK(failed.empty());
+    CHECK(api.bodies(jobs).size() == 1);
+  });
+}
+
 TEST_CASE("a kind whose objects are all watched is not read before it is created") {
   FakeApi api;
   withApplier(api, [&](Applier& applier) -> Task<void> {

@@ -156,7 +156,7 @@ TEST_CASE("the Job is created once, after its account and rights") {
   REQUIRE(children.items.size() == 3);
   CHECK((creationOrder(children) == std::vector<std::size_t>{0, 1, 2}));
   CHECK((children.items[0].stage == Stage::Access && children.items[0].policy == Policy::Shared));
-  CHECK((children.items[2].stage == Stage::Workloads && children.items[2].policy == Policy::CreatedOnce));
+  CHECK((children.items[2].stage == Stage::Jobs && children.items[2].policy == Policy::CreatedOnce));
 }
 
 TEST_CASE("the profiler gets the spec as JSON") {
