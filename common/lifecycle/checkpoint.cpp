@@ -38,6 +38,10 @@ std::string_view phaseOf(const Value& checkpoint) {
   return json::findText(statusOf(checkpoint), "phase");
 }
 
+bool isCreating(const Value& checkpoint) {
+  return phaseOf(checkpoint) == phase::kCreating;
+}
+
 /// Whether the spec has changed since the Job failed. A status of the reference does not say which spec it
 /// describes.
 bool isRetried(const Value& checkpoint) {
@@ -53,8 +57,15 @@ bool isOver(const Value& checkpoint) {
 
 /// Whether the status names a Job that is gone. This is told before another one is created.
 bool lostItsJob(const Value& checkpoint, const Value* job) {
-  return job == nullptr && phaseOf(checkpoint) == phase::kCreating &&
-         !json::findText(statusOf(checkpoint), "jobName").empty();
+  return job == nullptr && isCreating(checkpoint) && !json::findText(statusOf(checkpoint), "jobName").empty();
+}
+
+/// Whether the Job tells nothing about the checkpoint. One that has ended tells how, also while it is
+/// deleted.
+bool isGone(const Value& checkpoint, const Value* job) {
+  if (job == nullptr) return true;
+  const bool hasEnded = jobState(*job) != JobState::Running;
+  return isBeingDeleted(*job) && !(hasEnded && isCreating(checkpoint));
 }
 
 /// The container of the Job that is checkpointed.
@@ -78,9 +89,10 @@ class Checkpoint {
         stored_(statusOf(checkpoint)),
         status_(stored_ == nullptr ? make_.object() : make_.value(*stored_)),
         hash_(render::checkpointHash(checkpoint)),
-        job_(findControlled(applied.objects, "Job", checkpoint)) {
+        job_(findControlled(applied.objects, "Job", checkpoint)),
+        jobGeneration_(jobGeneration()) {
     // The identity may have changed after the Job was created.
-    if (job_ == nullptr || phaseOf(checkpoint) == phase::kCreating || isOver(checkpoint)) return;
+    if (job_ == nullptr || isCreating(checkpoint) || isOver(checkpoint)) return;
     const std::string_view made = labelOf(*job_, api::label::kCheckpointHash);
     if (!made.empty() && !isRetried(checkpoint)) hash_ = made;
   }
@@ -96,11 +108,12 @@ class Checkpoint {
         refused(problems);
         if (prevented) {  // the condition tells it, and it is no error of the reconcile
           outcome_.requeueAfter = kPreventedAgain;
+          outcome_.prevented = true;
           failures.clear();
         }
       } else if (lostItsJob(checkpoint_, job_)) {
         lost();
-      } else if (job_ == nullptr || isBeingDeleted(*job_)) {
+      } else if (isGone(checkpoint_, job_)) {
         waits(waitsOf(failures));
       } else {
         follow();
@@ -124,6 +137,20 @@ class Checkpoint {
   void set(std::string_view type, ConditionStatus status, std::string_view reason, std::string message) {
     setCondition(status_, {type, status, reason, std::move(message)}, generationOf(checkpoint_), now_,
                  make_.allocator());
+  }
+
+  /// Sets a condition about the Job, which has the spec of the generation that it was created with.
+  void setOfJob(std::string_view type, ConditionStatus status, std::string_view reason, std::string message) {
+    setCondition(status_, {type, status, reason, std::move(message)}, jobGeneration_, now_,
+                 make_.allocator());
+  }
+
+  /// The generation of the spec when the Job was created. A status of the reference does not say it.
+  std::int64_t jobGeneration() const {
+    const Value* created = findCondition(stored_, condition::kJobCreated);
+    const bool known = isCreating(checkpoint_) && isTrue(created);
+    const std::int64_t then = known ? numberAt(created, "observedGeneration", 0) : 0;
+    return then > 0 ? then : generationOf(checkpoint_);
   }
 
   void becomePending() {
@@ -167,8 +194,8 @@ class Checkpoint {
   void follow() {
     const std::string_view name = nameOf(*job_);
     make_.set(status_, "jobName", name);
-    set(condition::kJobCreated, ConditionStatus::True, "JobCreated",
-        fmt::format("Checkpoint job {} created", name));
+    setOfJob(condition::kJobCreated, ConditionStatus::True, "JobCreated",
+             fmt::format("Checkpoint job {} created", name));
     switch (jobState(*job_)) {
       case JobState::Complete:
         return complete();
@@ -208,7 +235,7 @@ class Checkpoint {
     make_.set(status_, "location", location);
     make_.set(status_, "storageType", config_.storageType);
     json::remove(status_, "message");
-    set(condition::kJobCompleted, ConditionStatus::True, "JobSucceeded", message);
+    setOfJob(condition::kJobCompleted, ConditionStatus::True, "JobSucceeded", message);
     outcome_.events.push_back(normal("CheckpointReady", message));
   }
 
@@ -217,7 +244,8 @@ class Checkpoint {
         "Checkpoint job failed: " + jobFailure(*job_, mainContainerOf(*job_), applied_.objects);
     make_.set(status_, "phase", phase::kFailed);
     make_.set(status_, "message", shortened(message, kMaxConditionMessage));
-    set(condition::kJobCompleted, ConditionStatus::False, "JobFailed", message);
+    setOfJob(condition::kJobCompleted, ConditionStatus::False, "JobFailed", message);
+    if (jobGeneration_ < generationOf(checkpoint_)) outcome_.requeueAfter = std::chrono::milliseconds{0};
     outcome_.events.push_back(warning("CheckpointFailed", message));
   }
 
@@ -230,10 +258,15 @@ class Checkpoint {
   Value status_;
   std::string hash_;
   const Value* job_;
+  std::int64_t jobGeneration_;
   Outcome outcome_;
 };
 
 }  // namespace
+
+bool followsJob(const Value& checkpoint) {
+  return isCreating(checkpoint);
+}
 
 render::Children checkpointChildren(const Value& checkpoint, Observed observed,
                                     const render::Context& context) {
@@ -246,7 +279,7 @@ render::Children checkpointChildren(const Value& checkpoint, Observed observed,
 
 const Value* jobWhoseFailureIsTold(const Value& checkpoint, Observed observed) {
   const Value* job = findControlled(observed, "Job", checkpoint);
-  const bool told = job == nullptr || isBeingDeleted(*job) || isOver(checkpoint) || isRetried(checkpoint);
+  const bool told = isGone(checkpoint, job) || isOver(checkpoint) || isRetried(checkpoint);
   return told || jobState(*job) != JobState::Failed ? nullptr : job;
 }
 
@@ -256,8 +289,12 @@ Outcome checkpointOutcome(const Value& checkpoint, const render::Children& child
   if (failures.empty() && !children.items.empty() &&
       findControlled(applied.objects, "Job", checkpoint) == nullptr) {
     // A Job is only created, so one that exists is no error of the write.
-    failures.emplace_back(Permanent{k8s::toText(children.items.front().key) +
-                                    " exists and does not belong to this checkpoint"});
+    const k8s::ObjectKey& job = children.items.front().key;
+    if (isOfPredecessor(applied.objects, job, checkpoint)) {
+      failures.emplace_back(LookAgain{k8s::toText(job) + " of an earlier checkpoint still exists"});
+    } else {
+      failures.emplace_back(Permanent{k8s::toText(job) + " exists and does not belong to this checkpoint"});
+    }
   }
   const bool prevented = children.errors.empty() && !isInvalid(failures);
   return Checkpoint{checkpoint, applied, context, now, allocator}.run(std::move(failures), prevented);

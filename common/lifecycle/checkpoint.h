@@ -1,10 +1,11 @@
 #pragma once
 // A DynamoCheckpoint: the Job that takes it, and its status. Decisions ctl-Q9, ctl-Q12, ctl-Q74,
-// ctl-Q86.
+// ctl-Q86, life-Q8, life-Q51.
 //
 // phase     Job                                       then
 // Pending   none: it is created; refused: told        Creating
-// Creating  runs; what keeps its pods back is told    Ready, Failed; Pending if the Job is gone
+// Creating  runs; what keeps its pods back is told    Ready, Failed; Pending if the Job was deleted before
+//                                                     it ended
 // Ready     may be gone                               final
 // Failed    may be gone                               Pending when the spec has changed
 
@@ -23,6 +24,9 @@ namespace condition {
 inline constexpr std::string_view kJobCreated = "JobCreated";
 inline constexpr std::string_view kJobCompleted = "JobCompleted";
 }  // namespace condition
+
+/// Whether the checkpoint is Creating: it tells how its Job ends.
+bool followsJob(const json::Value& checkpoint);
 
 /// What a reconcile of a DynamoCheckpoint writes first: its Job if there is none and one is needed. A Job
 /// that exists is never changed, because its pods run. `checkpoint` must not be being deleted.

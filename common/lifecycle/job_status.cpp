@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/json/build.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
@@ -45,6 +47,16 @@ const Value* containerState(const Value& pod, std::string_view container, std::s
 JobState jobState(const Value& job) {
   if (isTrue(findCondition(statusOf(job), "Complete"))) return JobState::Complete;
   return isTrue(findCondition(statusOf(job), "Failed")) ? JobState::Failed : JobState::Running;
+}
+
+bool isOfPredecessor(std::span<const Value* const> objects, const k8s::ObjectKey& key, const Value& owner) {
+  return std::any_of(objects.begin(), objects.end(), [&](const Value* object) {
+    const Value* controller = controllerOf(*object);
+    return k8s::keyOf(*object) == key &&
+           (isBeingDeleted(*object) ||
+            (json::findText(controller, "kind") == json::findText(&owner, "kind") &&
+             json::findText(controller, "name") == nameOf(owner)));
+  });
 }
 
 bool isPodOfJob(const Value& pod, const Value& job) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/json/value.h"
+#include "common/k8s/object_key.h"
 
 namespace dynamo::lifecycle {
 
@@ -18,6 +19,11 @@ enum class JobState {
 /// The state by the conditions of the Job. Counts of pods decide nothing: a Job may need several pods
 /// (decision ctl-Q9).
 JobState jobState(const json::Value& job);
+
+/// Whether the object of `key` among `objects`, which `owner` does not control, is about to go: it is being
+/// deleted, or it belongs to an earlier object of the kind and the name of `owner` (decision life-Q8).
+bool isOfPredecessor(std::span<const json::Value* const> objects, const k8s::ObjectKey& key,
+                     const json::Value& owner);
 
 /// Whether the Job controller has made the pod for the Job.
 bool isPodOfJob(const json::Value& pod, const json::Value& job);

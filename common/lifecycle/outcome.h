@@ -61,6 +61,9 @@ struct Outcome {
   /// it.
   std::optional<std::chrono::milliseconds> requeueAfter;
   std::vector<Ending> failures = {};  ///< what failed before the outcome
+  /// Something fails that may change without an event of the object. The status tells it, so it is no error
+  /// of the reconcile, but a failure that lasts does not begin anew with the next one.
+  bool prevented = false;
 };
 
 /// Reconciles again after this time, or earlier if `requeueAfter` already has an earlier time.

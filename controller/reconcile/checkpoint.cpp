@@ -19,12 +19,14 @@
 namespace dynamo::controller {
 namespace {
 
+void putCopy(Observed& observed, const json::Value& object) {
+  kube::Cached read{.object = {}, .ownedFields = {}};
+  read.object.CopyFrom(object, read.object.GetAllocator());
+  observed.put(std::move(read));
+}
+
 void putItems(Observed& observed, json::Document& list, std::string_view kind) {
-  for (const json::Value* item : itemsOf(list, kind)) {
-    kube::Cached read{.object = {}, .ownedFields = {}};
-    read.object.CopyFrom(*item, read.object.GetAllocator());
-    observed.put(std::move(read));
-  }
+  for (const json::Value* item : itemsOf(list, kind)) putCopy(observed, *item);
 }
 
 }  // namespace
@@ -43,6 +45,10 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeCheckpoint(environment.cache, checkpoint);
+  if (!lifecycle::followsJob(checkpoint)) environment.endedJobs.forget(checkpoint);
+  const json::Value* ended = environment.endedJobs.find(checkpoint);
+  if (ended != nullptr && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr)
+    putCopy(observed, *ended);
   if (const json::Value* job = lifecycle::jobWhoseFailureIsTold(checkpoint, observed.values())) {
     auto pods = co_await listPodsOf(environment, *job);
     if (auto* failed = std::get_if<lifecycle::Ending>(&pods))

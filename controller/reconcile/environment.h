@@ -22,6 +22,7 @@
 #include "controller/kube/client.h"
 #include "controller/kube/event_recorder.h"
 #include "controller/reconcile/applied_contents.h"
+#include "controller/reconcile/ended_jobs.h"
 
 namespace dynamo::controller {
 
@@ -49,7 +50,7 @@ struct Environment {
   std::map<k8s::ObjectKey, std::shared_ptr<lifecycle::ModelMemory>> models = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
-
+  EndedJobs endedJobs = {};
   GpuDiscovery* gpus = nullptr;  ///< nullptr: GPUs are not discovered
 
   /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
@@ -62,6 +63,7 @@ struct Environment {
 struct ReconcileResult {
   lifecycle::Ending ending = {};
   std::optional<std::chrono::milliseconds> requeueAfter = {};  ///< of one that is done
+  bool prevented = false;                                      ///< lifecycle::Outcome::prevented
   render::FactKeys lookedUp = {};  ///< facts whose change requires another reconcile
 };
 

@@ -142,6 +142,7 @@ void Manager::reconcileNamespace(const std::string& namespaceName) {
 
 void Manager::changed(const kube::Change& change) {
   counts_.changed(change);
+  environment_.endedJobs.changed(change, cache_);
   if (change.key.kind == api::kDynamoCheckpoint) facts_.checkpointChanged(change);
   if (change.kind == kube::Change::Kind::Deleted) {
     environment_.settled.erase(change.key);

@@ -176,7 +176,7 @@ void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey
   const lifecycle::Ending& ending = result.ending;
   const bool conflict = std::holds_alternative<lifecycle::Conflict>(ending);
   const bool failed = isError(ending);
-  if (failed) {
+  if (failed || result.prevented) {
     environment_.failingSince.try_emplace(key, std::chrono::steady_clock::now());
   } else if (!conflict) {
     environment_.failingSince.erase(key);

@@ -13,7 +13,7 @@ namespace dynamo::controller {
 inline ReconcileResult resultOf(const lifecycle::Outcome& outcome, lifecycle::Ending ended,
                                 render::FactKeys lookedUp) {
   if (isDone(ended)) ended = lifecycle::gravestOf(outcome.failures);
-  return {std::move(ended), outcome.requeueAfter, std::move(lookedUp)};
+  return {std::move(ended), outcome.requeueAfter, outcome.prevented, std::move(lookedUp)};
 }
 
 }  // namespace dynamo::controller

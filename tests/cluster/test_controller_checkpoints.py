@@ -129,6 +129,31 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(status(name), ready)
         self.assertIsNone(job(name))
 
+    def test_a_job_that_is_collected_at_once(self):
+        """`ttlSecondsAfterFinished: 0` (life-Q51)."""
+        for name, phase, wanted in (("brief", "Succeeded", "Ready"), ("brief-failure", "Failed", "Failed")):
+            with self.subTest(wanted):
+                self.apply(checkpoint(name, ttlSecondsAfterFinished=0, backoffLimit=0))
+                wait_for_phase(name, "Creating")
+                end_pod(name, phase, 3 if phase == "Failed" else 0)
+                wait_for_phase(name, wanted)
+                plane.cluster.wait(lambda: job(name) is None, 30, "the Job is collected")  # noqa: B023
+                wait_for_rest(plane.audit.entries)
+                self.assertEqual(status(name)["phase"], wanted)
+                self.assertIsNone(job(name))
+
+    def test_a_failure_of_a_job_with_an_earlier_spec(self):
+        """The spec was repaired while the Job ran (ctl-Q74)."""
+        name = self.apply(checkpoint("repaired", backoffLimit=0))
+        wait_for_phase(name, "Creating")
+        first = job(name)["metadata"]["uid"]
+        plane.apply(checkpoint(name, image="runtime:2", backoffLimit=0))
+        end_pod(name, "Failed", 3)
+        wait_for_another_job(name, first)
+        self.assertEqual(job(name)["spec"]["template"]["spec"]["containers"][0]["image"], "runtime:2")
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+
     def test_a_job_that_fails_and_a_new_spec(self):
         name = self.apply(checkpoint("bad", backoffLimit=0))
         end_pod(name, "Failed", 3, "no GPU")

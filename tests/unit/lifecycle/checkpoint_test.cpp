@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "common/config/operator_config.h"
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
 #include "common/render/hash.h"
 #include "support.h"
 
@@ -242,8 +244,10 @@ TEST_CASE("the pods of a failed Job are needed until its failure is told (decisi
       {"it is complete", kCreating, job(kCompleteJob), 1, false},
       {"its failure was told", kFailed, job(kFailedJob), 1, false},
       {"it is about to be replaced", kFailed, job(kFailedJob), 2, false},
-      {"it is being deleted", kCreating, job(kFailedJob, "u", "'deletionTimestamp':'2026-01-02T03:00:00Z',"),
-       1, false},
+      {"it has failed, and is being deleted", kCreating,
+       job(kFailedJob, "u", "'deletionTimestamp':'2026-01-02T03:00:00Z',"), 1, true},
+      {"it is being deleted, and is that of an earlier spec", "{'phase':'Pending'}",
+       job(kFailedJob, "u", "'deletionTimestamp':'2026-01-02T03:00:00Z',"), 1, false},
       {"it belongs to somebody else", kCreating, job(kFailedJob, "other"), 1, false},
   };
   for (const Row& row : rows) {
@@ -254,6 +258,34 @@ TEST_CASE("the pods of a failed Job are needed until its failure is told (decisi
     CHECK((told != nullptr) == row.needed);
     if (told != nullptr) CHECK(told == objects.view().front());
   }
+}
+
+TEST_CASE("a Job that is being deleted tells how it has ended (decision life-Q51)") {
+  constexpr const char* kDeleted = "'deletionTimestamp':'2026-01-02T03:03:00Z',";
+  CHECK(reconcile(checkpoint(kCreating), Objects{{job(kCompleteJob, "u", kDeleted)}}).phase == "Ready");
+  CHECK(reconcile(checkpoint(kCreating), Objects{{job(kFailedJob, "u", kDeleted)}}).phase == "Failed");
+  CHECK(reconcile(checkpoint(kCreating), Objects{{job("{'active':1}", "u", kDeleted)}}).phase == "Pending");
+  const std::string earlier = job(kFailedJob, "u", kDeleted);
+  CHECK(reconcile(checkpoint("{}"), Objects{{earlier}}).phase == "Pending");
+}
+
+TEST_CASE("a failure is that of the spec of the Job (decision ctl-Q74)") {
+  const json::Document edited = checkpoint(kCreating, kLabelled, 2);
+  const Seen runs = reconcile(edited, Objects{{job("{'active':1}")}});
+  CHECK(runs.phase.empty());
+  const Seen failed = reconcile(edited, Objects{{job(kFailedJob)}});
+  REQUIRE(failed.phase == "Failed");
+  CHECK(failed.requeueAfter == std::chrono::milliseconds{0});
+  CHECK_FALSE(reconcile(checkpoint(kCreating), Objects{{job(kFailedJob)}}).requeueAfter);
+  for (const std::string_view type : {condition::kJobCreated, condition::kJobCompleted})
+    CHECK(numberAt(findCondition(&failed.status, type), "observedGeneration", 0) == 1);
+  const Seen again =
+      reconcile(checkpoint(json::dump(failed.status), kLabelled, 2), Objects{{job(kFailedJob)}});
+  CHECK(again.writes == "delete Job/checkpoint-c\n");
+  CHECK(again.phase == "Pending");
+  // The Job of the new spec.
+  const Seen next = reconcile(checkpoint(json::dump(again.status), kLabelled, 2), Objects{{job("{}")}});
+  CHECK(numberAt(findCondition(&next.status, condition::kJobCreated), "observedGeneration", 0) == 2);
 }
 
 TEST_CASE("what is over stays told") {
@@ -320,6 +352,23 @@ TEST_CASE("a checkpoint tells what keeps it from its Job or the pods from runnin
         conditionsOf(*outcome.status) ==
         "JobCreated=False JobCreationFailed: Failed to create the checkpoint job: Job.batch ns/checkpoint-c "
         "exists and does not belong to this checkpoint\n");
+  }
+  SECTION("a Job of its name belongs to an earlier checkpoint of its name (decision life-Q8)") {
+    const World world;
+    const json::Document object = checkpoint("{'phase':'Pending','identityHash':'96429b2725761a09'}");
+    const render::Children children = checkpointChildren(object, {}, world.context);
+    std::string earlier = job("{}", "earlier");
+    const std::string owner = "'uid':'earlier'";
+    earlier.insert(earlier.find(owner), "'kind':'DynamoCheckpoint','name':'c',");
+    const Objects observed{{earlier}};
+    json::Document memory;
+    const Outcome outcome = checkpointOutcome(object, children, Applied{observed.view(), {}}, world.context,
+                                              kNow, memory.GetAllocator());
+    CHECK(outcome.events.empty());
+    REQUIRE(outcome.failures.size() == 1);
+    CHECK(mustLookAgain(outcome.failures.front()));
+    CHECK(json::findText(&*outcome.status, "message") ==
+          "Job.batch ns/checkpoint-c of an earlier checkpoint still exists");
   }
   SECTION("a failure that may pass is not told at once") {
     const json::Document object = checkpoint("{'phase':'Pending','identityHash':'96429b2725761a09'}");

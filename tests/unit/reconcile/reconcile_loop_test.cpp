@@ -220,6 +220,29 @@ TEST_CASE("a wait for a deletion is retried, is no error, and ends a failure") {
   });
 }
 
+TEST_CASE("what is prevented is no error, and a failure that lasts does not begin anew (decision life-Q53)") {
+  std::string failing;
+  Script used{};
+  const Environment* environment = nullptr;
+  used.run = [&](const std::string&, int number) {
+    failing += std::to_string(environment->failingSince.size());
+    ReconcileResult result;
+    if (number == 0) return retried();
+    result.prevented = number < 3;
+    if (number < 4) result.requeueAfter = 1ms;
+    return result;
+  };
+  withLoop(used, [&](Scene& scene) -> Task<void> {
+    environment = &scene.f.environment;
+    scene.reconciles.add(graphKey("a"));
+    scene.reconciles.start();
+    const bool ended = co_await scene.settled("a", 5);
+    CHECK(ended);
+    CHECK(failing == "01110");
+    scene.expect({R"(controller_runtime_reconcile_errors_total{controller="DynamoGraphDeployment"} 1)"});
+  });
+}
+
 TEST_CASE("a permanent error is retried, too, because its cause may end without an event") {
   Script used{[](const std::string&, int number) {
     return number == 0 ? ReconcileResult{lifecycle::Permanent{"refused", "forbidden"}} : done();
