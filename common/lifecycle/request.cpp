@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "common/api/kinds.h"
 #include "common/json/build.h"
 #include "common/json/parse.h"
+#include "common/k8s/names.h"
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/request_status.h"
@@ -50,12 +52,31 @@ bool hasModel(const Value& request) {
   return !json::findText(specOf(request), "model").empty();
 }
 
+/// How many bytes of annotations the output may take.
+std::size_t roomForOutput(const Value& request) {
+  std::size_t others = kGeneratedGraph.size() + kAdditionalResources.size();
+  if (const Value* annotations = annotationsOf(request)) {
+    for (const auto& each : annotations->GetObject()) {
+      const std::string_view key = json::text(each.name);
+      if (key != kGeneratedGraph && key != kAdditionalResources)
+        others += key.size() + json::text(each.value).size();
+    }
+  }
+  const std::size_t left = k8s::kMaxAnnotationBytes - std::min(others, k8s::kMaxAnnotationBytes);
+  return std::min(left, kMaxGraphBytes);
+}
+
 /// The overrides of a v1alpha1 request; an empty object if there are none.
 json::Document deploymentOverrides(const Value& request) {
   json::Document overrides;
   const std::string_view text = annotationOf(request, api::dgdr::kDeploymentOverrides);
   if (text.empty() || json::parse(text, overrides) || !overrides.IsObject()) overrides.SetObject();
   return overrides;
+}
+
+std::string_view graphName(const Value& generated, const json::Document& overrides) {
+  const std::string_view chosen = json::findText(&overrides, "name");
+  return chosen.empty() ? nameOf(generated) : chosen;
 }
 
 }  // namespace
@@ -116,14 +137,21 @@ Value withoutRetries(Allocator& allocator) {
   return make.object("spec", make.object("backoffLimit", 0));
 }
 
-Value annotationsPatch(const ProfilingOutput& output, Allocator& allocator) {
+Value annotationsPatch(const Value& request, const ProfilingOutput& output, Allocator& allocator) {
   const json::Maker make{allocator};
+  const std::size_t room = roomForOutput(request);
   const std::string graph = text::toYaml(output.graph);
   const std::string additional = additionalText(output);
-  Value annotations = make.object(kGeneratedGraph, std::string_view{graph});
-  if (!additional.empty() && graph.size() + additional.size() <= kMaxGraphBytes)
+  Value annotations = make.object();
+  if (graph.size() <= room) make.set(annotations, kGeneratedGraph, std::string_view{graph});
+  if (!additional.empty() && graph.size() + additional.size() <= room)
     make.set(annotations, kAdditionalResources, std::string_view{additional});
   return make.object("metadata", make.object("annotations", std::move(annotations)));
+}
+
+std::string graphNameOf(const Value& request, const Value& generated) {
+  const json::Document overrides = deploymentOverrides(request);
+  return std::string{graphName(generated, overrides)};
 }
 
 std::variant<Value, std::string> generatedGraph(const Value& request, Allocator& allocator) {
@@ -139,10 +167,9 @@ std::variant<Value, std::string> generatedGraph(const Value& request, Allocator&
     return fmt::format("annotation {} has no DynamoGraphDeployment", kGeneratedGraph);
   const Value& given = *found;
   const json::Document overrides = deploymentOverrides(request);
-  const std::string_view name = json::findText(&overrides, "name");
-  Value graph = make.object(
-      "apiVersion", api::kV1alpha1, "kind", api::kDynamoGraphDeployment, "metadata",
-      make.object("name", name.empty() ? nameOf(given) : name, "namespace", namespaceOf(request)));
+  Value graph =
+      make.object("apiVersion", api::kV1alpha1, "kind", api::kDynamoGraphDeployment, "metadata",
+                  make.object("name", graphName(given, overrides), "namespace", namespaceOf(request)));
   Value& metadata = *json::find(graph, "metadata");
   for (const std::string_view map : {"labels", "annotations"}) {
     Value merged = make.object();

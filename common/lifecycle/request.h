@@ -51,9 +51,11 @@ bool mayRepeat(const json::Value& request, const json::Value& job);
 /// after the same hours (decision life-Q33).
 json::Value withoutRetries(json::Allocator& allocator);
 
-/// The patch of the request's annotations with the output. Additional documents that would not fit are left
-/// out (decision life-Q18).
-json::Value annotationsPatch(const ProfilingOutput& output, json::Allocator& allocator);
+/// The patch of the request's annotations with the output. What would not fit beside its other annotations is
+/// left out: first the additional documents, then the graph, which is in the results, too (decision
+/// life-Q18).
+json::Value annotationsPatch(const json::Value& request, const ProfilingOutput& output,
+                             json::Allocator& allocator);
 
 /// Whether a request has the annotations of a patch already.
 bool hasAnnotations(const json::Value& request, const json::Value& patch);
@@ -62,6 +64,9 @@ bool hasAnnotations(const json::Value& request, const json::Value& patch);
 /// (decision conv-Q2). Without the annotation, the graph of the results in the status counts. An error if
 /// there is none, or if the annotation was changed to something else.
 std::variant<json::Value, std::string> generatedGraph(const json::Value& request, json::Allocator& allocator);
+
+/// The name that generatedGraph gives to a graph of the output.
+std::string graphNameOf(const json::Value& request, const json::Value& generated);
 
 /// The ConfigMaps among additional documents, with the labels of the request. `graph`:
 /// their owner once it exists (decision life-Q19); nullptr: none yet.

@@ -10,6 +10,7 @@
 #include "common/lifecycle/conditions.h"
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/object.h"
+#include "common/lifecycle/request.h"
 
 namespace dynamo::lifecycle {
 namespace {
@@ -106,11 +107,12 @@ Outcome RequestStatus::jobRefused(const std::string& problems) {
 }
 
 Outcome RequestStatus::jobWaits(const std::string& problems) {
+  const std::string message = profilingMessage(problems);
   if (json::findText(findCondition(stored_, type::kProfiling), "message") !=
-      shortened(problems, kMaxConditionMessage))
+      shortened(message, kMaxConditionMessage))
     outcome_.events.push_back(warning("ProfilingJobFailed", problems));
-  set(type::kProfiling, ConditionStatus::False, "JobCreationFailed", problems);
-  outcome_.requeueAfter = kPreventedAgain;
+  set(type::kProfiling, ConditionStatus::False, "JobCreationFailed", message);
+  prevented();
   return done();
 }
 
@@ -120,6 +122,8 @@ Outcome RequestStatus::jobCreated(std::string_view job, std::string_view hardwar
   make_.set(status_, "profilingPhase", "Initializing");
   enter(request_phase::kProfiling);
   outcome_.events.push_back(normal("ProfilingJobCreated", fmt::format("Profiling job {} created", job)));
+  // The Job may have ended, and changed for the last time, while no controller followed it.
+  outcome_.requeueAfter = std::chrono::milliseconds{0};
   return jobRuns({});
 }
 
@@ -150,18 +154,31 @@ Outcome RequestStatus::generationFailed(const std::string& why) {
   return done();
 }
 
-Outcome RequestStatus::generated(const ProfilingOutput& output) {
+Outcome RequestStatus::outputWaits(const std::string& problems) {
+  if (isNewFailure(findCondition(stored_, type::kSpecGenerated), problems))
+    outcome_.events.push_back(warning("GenerationFailed", problems));
+  set(type::kSpecGenerated, ConditionStatus::False, "GenerationFailed", problems);
+  prevented();
+  return done();
+}
+
+Outcome RequestStatus::generated(const ProfilingOutput& output, bool isAnnotated) {
   const bool applied = json::findBool(specOf(request_), "autoApply").value_or(true);
   json::remove(status_, "profilingPhase");
-  make_.set(status_, "dgdName", nameOf(output.graph));
+  // A named graph without an annotation is one that exists.
+  if (isAnnotated || !applied)
+    make_.set(status_, "dgdName", applied ? graphNameOf(request_, output.graph) : nameOf(output.graph));
   Value results = make_.object("selectedConfig", make_.value(output.graph));
   if (!output.pareto.Empty()) make_.set(results, "pareto", make_.value(output.pareto));
   make_.set(status_, "profilingResults", std::move(results));
   enter(applied ? request_phase::kDeploying : request_phase::kReady);
   set(type::kProfiling, ConditionStatus::True, "ProfilingCompleted",
       profilingMessage("Profiling job completed successfully"));
-  std::string message = applied ? "DynamoGraphDeployment spec generated successfully"
-                                : "Generated spec is available in annotation nvidia.com/generated-dgd-spec";
+  std::string message = "DynamoGraphDeployment spec generated successfully";
+  if (!applied)
+    message = fmt::format("Generated spec is available in {}",
+                          isAnnotated ? fmt::format("annotation {}", kGeneratedGraph)
+                                      : "status.profilingResults.selectedConfig");
   if (!output.unknownFields.empty())
     message += fmt::format("; unknown fields are left out: {}", fmt::join(output.unknownFields, ", "));
   outcome_.events.push_back(normal("SpecGenerated", message));
@@ -179,17 +196,26 @@ Outcome RequestStatus::notApplied() {
   return done();
 }
 
-Outcome RequestStatus::graphRefused(const std::string& problems) {
+Outcome RequestStatus::graphRefused(const std::string& problems, bool mayPass) {
   if (isNewFailure(findCondition(stored_, type::kDeploymentReady), problems))
     outcome_.events.push_back(warning("DeploymentCreationFailed", problems));
   setDeployment(ConditionStatus::False, "DeploymentCreationFailed", problems);
+  if (mayPass) prevented();
   return done();
 }
 
 Outcome RequestStatus::graphCreated(std::string_view name, bool adopted) {
   make_.set(status_, "dgdName", name);
   outcome_.requeueAfter = std::chrono::milliseconds{0};
-  if (adopted) return done();
+  if (adopted) {
+    outcome_.events.push_back(warning(
+        "DeploymentExists",
+        fmt::format(
+            "DynamoGraphDeployment {} existed before this spec was generated, and keeps its own spec: to "
+            "deploy the generated one, delete the graph and this request, and create the request again",
+            name)));
+    return done();
+  }
   const std::string message = fmt::format("DynamoGraphDeployment {} created", name);
   outcome_.events.push_back(normal("DeploymentCreated", message));
   setDeployment(ConditionStatus::False, "DeploymentCreated", message);
@@ -257,6 +283,11 @@ std::string RequestStatus::profilingMessage(std::string message) const {
     found.remove_prefix(std::min(found.find(kHardwareFound), found.size()));
   }
   return found.empty() ? message : fmt::format("{}. {}", message, found);
+}
+
+void RequestStatus::prevented() {
+  outcome_.prevented = true;
+  outcome_.requeueAfter = kPreventedAgain;
 }
 
 /// As in the reference, this condition has no observedGeneration: it describes the graph, not the request.

@@ -60,7 +60,10 @@ class RequestStatus {
   Outcome generationFailed(const std::string& why);
   /// The name of the graph belongs to another one (decision life-Q9).
   Outcome nameTaken(const std::string& why);
-  Outcome generated(const ProfilingOutput& output);
+  /// The output cannot be stored now, for example because of a quota. It is tried again.
+  Outcome outputWaits(const std::string& problems);
+  /// `isAnnotated`: the annotations of the request hold the graph (annotationsPatch()).
+  Outcome generated(const ProfilingOutput& output, bool isAnnotated = true);
 
   // Ready, Failed
   /// Nothing changes, except that an edited spec is reported (decision life-Q6).
@@ -69,7 +72,9 @@ class RequestStatus {
   // Deploying, Deployed
   /// The spec says that nothing is to be deployed.
   Outcome notApplied();
-  Outcome graphRefused(const std::string& problems);
+  /// The graph, or what belongs to it, cannot be created. `mayPass`: it is tried again, because a quota, a
+  /// policy or rights may change.
+  Outcome graphRefused(const std::string& problems, bool mayPass = false);
   /// `adopted`: it existed already, with the labels of this request.
   Outcome graphCreated(std::string_view name, bool adopted);
   /// `graph`: the generated graph as it is now.
@@ -85,6 +90,7 @@ class RequestStatus {
   void enter(std::string_view phase);
   /// The message of the condition Profiling, with what is known of the hardware.
   std::string profilingMessage(std::string message) const;
+  void prevented();
   void fail(std::string_view reason, const std::string& message);
   void reportEdit();
   Outcome done();

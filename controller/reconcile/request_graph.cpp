@@ -30,12 +30,14 @@ Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
   auto found = co_await read(outputKey());
   if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
   const Document& configMap = std::get<Document>(found);
-  if (configMap.IsNull()) {
-    const auto ended = lifecycle::parseTime(json::findText(lifecycle::statusOf(job), "completionTime"));
-    if (ended && environment_.now() < *ended + kOutputMayBeLate) co_return again(kLateAgain);
-    Outcome result = status().generationFailed(fmt::format("output {} not found", k8s::toText(outputKey())));
-    co_return co_await finish(std::move(result));
-  }
+  if (!configMap.IsNull()) co_return co_await takeOutput(configMap);
+  const auto ended = lifecycle::parseTime(json::findText(lifecycle::statusOf(job), "completionTime"));
+  if (ended && environment_.now() < *ended + kOutputMayBeLate) co_return again(kLateAgain);
+  Outcome result = status().generationFailed(fmt::format("output {} not found", k8s::toText(outputKey())));
+  co_return co_await finish(std::move(result));
+}
+
+Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   const auto output = lifecycle::readProfilingOutput(configMap, allocator());
   if (const auto* problem = std::get_if<lifecycle::ProfilingProblem>(&output)) {
     Outcome result = problem->ofProfiler ? status().profilingFailed(problem->message)
@@ -43,43 +45,56 @@ Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
     co_return co_await finish(std::move(result));
   }
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
-  Ending applied = co_await applyConfigMaps(result.additional, nullptr);
-  if (!isDone(applied) && !isPermanent(applied)) co_return ReconcileResult{.ending = std::move(applied)};
-  Outcome outcome = status().generated(result);
-  Value annotations = lifecycle::annotationsPatch(result, allocator());
+  std::vector<std::string> left;
+  Ending applied = co_await applyConfigMaps(result.additional, nullptr, left);
+  if (!isDone(applied)) co_return co_await outputRefused(std::move(applied));
+  Value annotations = lifecycle::annotationsPatch(request_, result, allocator());
+  const bool isAnnotated = json::find(lifecycle::annotationsOf(annotations), lifecycle::kGeneratedGraph);
+  Outcome outcome = status().generated(result, isAnnotated);
   if (lifecycle::hasAnnotations(request_, annotations)) {
     // An earlier reconcile has written and told this, but not the status.
     std::erase_if(outcome.events, [](const auto& event) { return event.reason == "SpecGenerated"; });
   } else {
     outcome.writes.push_back(lifecycle::patchOf(request_, std::move(annotations)));
   }
-  if (isPermanent(applied))
-    outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", messageOf(applied)));
-  co_return co_await finish(std::move(outcome));
+  for (const std::string& problem : left)
+    outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", problem));
+  Ending written = co_await carryOut(environment_, request_, outcome, writer_);
+  if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));
+  co_return co_await outputRefused(std::move(written));
 }
 
-Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documents, const Value* graph) {
+Task<ReconcileResult> RequestReconcile::outputRefused(Ending why) {
+  reportPersistent(environment_, k8s::keyOf(request_), {&why, 1});
+  if (!isPermanent(why)) co_return ReconcileResult{.ending = std::move(why)};
+  Outcome result = status().outputWaits(messageOf(why));
+  co_return co_await finish(std::move(result));
+}
+
+Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
+                                               std::vector<std::string>& left) {
   const kube::Resource& resource = resourceOf("", "ConfigMap");
-  Ending ending = Done{};
   for (const Value& wanted : lifecycle::additionalConfigMaps(request_, documents, graph, allocator())) {
     const k8s::ObjectKey key = k8s::keyOf(wanted);
     if (key.name.empty()) {
-      ending = lifecycle::Permanent{"an additional ConfigMap has no name: it is left out"};
+      left.emplace_back("an additional ConfigMap has no name: it is left out");
       continue;
     }
     auto found = co_await read(key);
     if (auto* failed = std::get_if<Ending>(&found)) co_return std::move(*failed);
     const Document& live = std::get<Document>(found);
     if (!live.IsNull() && !lifecycle::isOfRequest(live, request_)) {
-      ending = lifecycle::Permanent{
-          fmt::format("{} exists and does not belong to this request: it stays as it is", k8s::toText(key))};
+      left.push_back(
+          fmt::format("{} exists and does not belong to this request: it stays as it is", k8s::toText(key)));
       continue;
     }
+    // The pods of a graph that runs use it.
+    if (graph == nullptr && lifecycle::controllerOf(live) != nullptr) continue;
     auto answer = co_await applyChild(environment_.client, resource, key, wanted, true,
                                       live.IsNull() ? nullptr : &live);
     if (auto* error = std::get_if<kube::ApiError>(&answer)) co_return failureOf(key, *error);
   }
-  co_return ending;
+  co_return Done{};
 }
 
 Value RequestReconcile::forgetGraph() {
@@ -113,19 +128,31 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
                                                       json::dump(graph));
     if (auto* error = std::get_if<kube::ApiError>(&answer)) {
       Ending ended = failureOf(key, *error);
-      if (!isPermanent(ended)) co_return ReconcileResult{.ending = std::move(ended)};
+      if (!isPermanent(ended)) co_return co_await graphWaits(std::move(ended));
       Outcome outcome = status().graphRefused(messageOf(ended));
       outcome.failures.push_back(std::move(ended));
       co_return co_await finish(std::move(outcome));
     }
     live = std::move(std::get<Document>(answer));
   }
-  const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
-  Ending applied = co_await applyConfigMaps(documents, &live);
-  if (!isDone(applied) && !isPermanent(applied)) co_return ReconcileResult{.ending = std::move(applied)};
+  if (!adopted) {
+    const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
+    std::vector<std::string> left;  // told before
+    Ending applied = co_await applyConfigMaps(documents, &live, left);
+    if (!isDone(applied)) co_return co_await graphWaits(std::move(applied));
+  }
   Outcome outcome = status().graphCreated(key.name, adopted);
   outcome.writes.push_back(lifecycle::patchOf(request_, forgetGraph()));
-  co_return co_await finish(std::move(outcome));
+  Ending written = co_await carryOut(environment_, request_, outcome, writer_);
+  if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));
+  co_return co_await graphWaits(std::move(written));
+}
+
+Task<ReconcileResult> RequestReconcile::graphWaits(Ending why) {
+  reportPersistent(environment_, k8s::keyOf(request_), {&why, 1});
+  if (!isPermanent(why)) co_return ReconcileResult{.ending = std::move(why)};
+  Outcome result = status().graphRefused(messageOf(why), true);
+  co_return co_await finish(std::move(result));
 }
 
 Task<ReconcileResult> RequestReconcile::followGraph() {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -14,6 +13,7 @@
 #include "common/lifecycle/failures.h"
 #include "common/lifecycle/job_pods.h"
 #include "common/lifecycle/job_status.h"
+#include "common/lifecycle/notices.h"
 #include "controller/reconcile/job_pods.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/observed.h"
@@ -61,7 +61,7 @@ Task<Ending> RequestReconcile::removeEarlierOutput() {
 }
 
 Task<ReconcileResult> RequestReconcile::createJob() {
-  // The status may be written after the controller has ended and started again.
+  // The controller may have ended before it wrote the status. The Job was created after all that it needs.
   if (const auto job = ownJob(); job && !lifecycle::isBeingDeleted(job->object)) {
     Outcome result = status().jobCreated(lifecycle::nameOf(job->object));
     co_return co_await finish(std::move(result));
@@ -72,7 +72,7 @@ Task<ReconcileResult> RequestReconcile::createJob() {
   Ending discovered = co_await discoverHardware(environment_, request_, hardware_);
   if (!isDone(discovered)) co_return co_await notDiscovered(std::move(discovered));
   if (!hardware_.problem.empty()) {  // what was found earlier is gone
-    Outcome result = status().invalid({hardware_.problem});
+    Outcome result = status().jobWaits(hardware_.problem);
     co_return co_await finish(std::move(result));
   }
   if (observed.find(jobKey()) == nullptr) {
@@ -89,18 +89,12 @@ Task<ReconcileResult> RequestReconcile::createJob() {
     if (!isDone(removed)) co_return ReconcileResult{.ending = std::move(removed)};
   }
   const render::Children children = profiling();
-  const Finish decide = [&](const lifecycle::Applied& applied) { return jobWritten(children, applied); };
+  const Finish decide = [&](const lifecycle::Applied& applied) {
+    Outcome outcome = jobWritten(children, applied);
+    lifecycle::reportForeign(applied.notices, outcome);
+    return outcome;
+  };
   co_return co_await applyAndFinish(environment_, request_, children, observed, decide, writer_, lookedUp_);
-}
-
-bool RequestReconcile::isEarlier(std::span<const Value* const> objects) const {
-  return std::any_of(objects.begin(), objects.end(), [this](const Value* object) {
-    const Value* owner = k8s::controllerOf(*object);
-    return k8s::keyOf(*object) == jobKey() &&
-           (lifecycle::isBeingDeleted(*object) ||
-            (json::findText(owner, "kind") == api::kDynamoGraphDeploymentRequest &&
-             json::findText(owner, "name") == lifecycle::nameOf(request_)));
-  });
 }
 
 Outcome RequestReconcile::jobWritten(const render::Children& children, const lifecycle::Applied& applied) {
@@ -111,10 +105,10 @@ Outcome RequestReconcile::jobWritten(const render::Children& children, const lif
     return final ? status().jobRefused(problems) : status().jobWaits(problems);
   }
   const Value* job = lifecycle::findControlled(applied.objects, "Job", request_);
-  if (job != nullptr && !lifecycle::isBeingDeleted(*job))
+  if (job != nullptr && !lifecycle::isBeingDeleted(*job) && failures.empty())
     return status().jobCreated(lifecycle::nameOf(*job), hardware_.found);
   // A Job is only created, so one that exists is no error of the write.
-  if (job == nullptr && failures.empty() && !isEarlier(applied.objects))
+  if (job == nullptr && failures.empty() && !lifecycle::isOfPredecessor(applied.objects, jobKey(), request_))
     return status().jobWaits(
         fmt::format("{} exists and does not belong to this request", k8s::toText(jobKey())));
   Outcome outcome;
@@ -133,10 +127,9 @@ Task<ReconcileResult> RequestReconcile::followJob() {
     job = std::move(std::get<Document>(found));
   }
   if (job.IsNull() || !lifecycle::isControlledBy(job, request_)) {
-    if (lifecycle::mayBeLate(request_, environment_.now())) co_return again(kLateAgain);
-    const std::string why = fmt::format("{} does not exist any more", k8s::toText(jobKey()));
-    Outcome result = status().profilingFailed(why);
-    co_return co_await finish(std::move(result));
+    const Value* ended = environment_.endedJobs.find(request_);
+    if (ended == nullptr) co_return co_await jobIsGone();
+    job.CopyFrom(*ended, job.GetAllocator());
   }
   switch (lifecycle::jobState(job)) {
     case lifecycle::JobState::Running:
@@ -149,13 +142,25 @@ Task<ReconcileResult> RequestReconcile::followJob() {
   co_return co_await readOutput(job);
 }
 
+Task<ReconcileResult> RequestReconcile::jobIsGone() {
+  // The Job may have succeeded, and may have been collected while the controller was away.
+  auto output = co_await read(outputKey());
+  if (auto* failed = std::get_if<Ending>(&output)) co_return ReconcileResult{.ending = std::move(*failed)};
+  const Document& configMap = std::get<Document>(output);
+  if (!configMap.IsNull()) co_return co_await takeOutput(configMap);
+  if (lifecycle::mayBeLate(request_, environment_.now())) co_return again(kLateAgain);
+  Outcome result = status().profilingFailed(fmt::format("{} does not exist any more", k8s::toText(jobKey())));
+  co_return co_await finish(std::move(result));
+}
+
 Task<ReconcileResult> RequestReconcile::jobRuns(const Document& job) {
   lifecycle::PodFailures failures;
   const bool ready = lifecycle::countAt(lifecycle::statusOf(job), "ready") > 0;
   if (!ready) {
     auto found = co_await listPodsOf(environment_, job);
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
-    const std::vector<const Value*> pods = itemsOf(std::get<Document>(found), "Pod");
+    std::vector<const Value*> pods = itemsOf(std::get<Document>(found), "Pod");
+    std::erase_if(pods, [&](const Value* pod) { return !lifecycle::isPodOfJob(*pod, job); });
     std::string missing;
     if (lifecycle::awaitsCopier(pods)) {
       const auto role = co_await hasProfilingRole();

@@ -71,17 +71,22 @@ class RequestReconcile {
   Task<std::variant<bool, Ending>> hasProfilingRole();
   /// The output of an earlier request of this name would be taken for that of this one.
   Task<Ending> removeEarlierOutput();
-  /// Whether a Job is about to go because it belongs to an earlier request of the same name (decision
-  /// life-Q8).
-  bool isEarlier(std::span<const Value* const> objects) const;
   Outcome jobWritten(const render::Children& children, const lifecycle::Applied& applied);
+  /// The Job of a request in Profiling does not exist.
+  Task<ReconcileResult> jobIsGone();
   Task<ReconcileResult> jobRuns(const Document& job);
   Task<ReconcileResult> jobFailed(const Document& job);
 
   Task<ReconcileResult> readOutput(const Document& job);
-  /// Applies the ConfigMaps among the documents. One of somebody else stays as it is, which is a permanent
-  /// failure after all others are applied (decision life-Q19).
-  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph);
+  Task<ReconcileResult> takeOutput(const Document& configMap);
+  /// The output cannot be stored. It is tried again; if that has lasted, the status tells it.
+  Task<ReconcileResult> outputRefused(Ending why);
+  /// The same of the generated graph and what belongs to it.
+  Task<ReconcileResult> graphWaits(Ending why);
+  /// Applies the ConfigMaps among the documents. One of somebody else stays as it is, which a text in `left`
+  /// tells (decision life-Q19). `graph`: their owner; before it exists, those of another graph stay, too.
+  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
+                               std::vector<std::string>& left);
   Value forgetGraph();
 
   Environment& environment_;

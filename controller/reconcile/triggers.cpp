@@ -1,4 +1,4 @@
-// Decisions child-Q23, child-Q27, ctl-Q15, ctl-Q22.
+// Decisions child-Q23, child-Q27, ctl-Q15, ctl-Q22, life-Q52.
 #include "controller/reconcile/triggers.h"
 
 #include <algorithm>
@@ -50,8 +50,7 @@ class Triggers {
     switch (kind->trigger) {
       case Trigger::Graph:
         if (!onlyStatusChanged()) addAdapters(change_.key.name);
-        if (lifecycle::labelOf(object_, api::dgdr::kTrackingLabels[1]) == change_.key.namespaceName)
-          add(api::kDynamoGraphDeploymentRequest, lifecycle::labelOf(object_, api::dgdr::kTrackingLabels[0]));
+        addRequests();
         break;
       case Trigger::Pod:
         addPodOwners();
@@ -163,6 +162,32 @@ class Triggers {
       const Value* reference = json::findObject(lifecycle::specOf(adapter->object), "dgdRef");
       if (json::findText(reference, "name") == graph) add(kAdapter, key.name);
     }
+  }
+
+  /// A user may have removed the labels of a generated graph. The requests of the namespace are then read,
+  /// but only if something has changed that they tell.
+  void addRequests() {
+    bool labelled = false;
+    for (const Value* object : {change_.now, change_.before}) {
+      if (object == nullptr ||
+          lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[1]) != change_.key.namespaceName)
+        continue;
+      add(api::kDynamoGraphDeploymentRequest, lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[0]));
+      labelled = labelled || object == change_.now;
+    }
+    if (labelled || !hasOtherState()) return;
+    for (const ObjectKey& key : keysOf(api::kDynamoGraphDeploymentRequest)) {
+      const std::optional<kube::Cached> request = cache_.find(key);
+      if (request && json::findText(lifecycle::statusOf(request->object), "dgdName") == change_.key.name)
+        add(api::kDynamoGraphDeploymentRequest, key.name);
+    }
+  }
+
+  bool hasOtherState() const {
+    const auto stateOf = [](const Value* graph) {
+      return graph == nullptr ? std::string_view{} : json::findText(lifecycle::statusOf(*graph), "state");
+    };
+    return change_.kind != Change::Kind::Changed || stateOf(change_.before) != stateOf(change_.now);
   }
 
   /// Adds the models whose base model the label names.

@@ -196,6 +196,50 @@ class Requests(unittest.TestCase):
         wait_for_rest(plane.audit.entries)
         self.assertEqual(status(name), ended)
 
+    def test_a_job_that_is_collected_at_once(self):
+        """`ttlSecondsAfterFinished: 0` (life-Q51)."""
+        brief = {"profilingJob": {"ttlSecondsAfterFinished": 0, "backoffLimit": 0, "template": {"spec": {"containers": []}}}}
+        name = self.profiled(request("brief", overrides=brief), MADE)
+        wait_for_phase(name, "Deployed")
+        gone("Job", f"profile-{name}")
+        with self.subTest("it fails"):
+            name = self.apply(request("brief-failure", overrides=brief))
+            wait_for_phase(name, "Profiling")
+            end_pod(name, "Failed", 3)
+            wait_for_phase(name, "Failed")
+            self.assertIn("has reached the specified backoff limit", condition(name, "Profiling")["message"])
+        with self.subTest("while the controller is away"):
+            name = self.apply(request("unseen", overrides=brief))
+            wait_for_phase(name, "Profiling")
+            controller.stop()
+            write_output(name, MADE.replace("NAME", name))
+            end_pod(name, "Succeeded")
+            gone("Job", f"profile-{name}")
+            controller.start()
+            controller.wait_until_ready()
+            wait_for_phase(name, "Deployed")
+
+    def test_annotations_of_users_leave_no_room(self):
+        """The graph is then only in the status (life-Q18)."""
+        name = self.profiled(request("crowded", {"note": "x" * 261_950}), CONFIG + MADE)
+        wait_for_phase(name, "Deployed")
+        self.assertEqual(set(get(name)["metadata"]["annotations"]) & {GENERATED, ADDITIONAL}, set())
+        self.assertEqual(status(name)["dgdName"], "crowded-graph")
+        # Without an annotation that names it, the ConfigMap has no owner.
+        self.assertEqual(plane.get("ConfigMap", NAMESPACE, "crowded-config")["data"], {"a": "b"})
+
+    def test_an_output_that_a_quota_keeps_back(self):
+        """It is told, and tried again every 20 s (life-Q53)."""
+        name = self.apply(request("held"))
+        wait_for_phase(name, "Profiling")
+        write_output(name, (CONFIG + MADE).replace("NAME", name))
+        with plane.quota(NAMESPACE, "maps", {"configmaps": "0"}):
+            end_pod(name, "Succeeded")
+            wait_for_text(name, "SpecGenerated", "exceeded quota: maps")
+            wait_for_event(name, "GenerationFailed")
+            self.assertEqual(status(name)["phase"], "Profiling")
+        wait_for_phase(name, "Deployed", 120)
+
     def test_outputs_without_a_graph(self):
         no_graph = "final_config.yaml has no DynamoGraphDeployment"
         for name, output, message in (
@@ -357,6 +401,31 @@ class Requests(unittest.TestCase):
         self.apply(request("again", autoApply=False))
         wait_for_phase(name, "Profiling")
         self.assertIsNone(plane.get("ConfigMap", NAMESPACE, "dgdr-output-again"))
+
+    def test_a_request_of_the_same_name_finds_the_graph_of_the_earlier_one(self):
+        name = self.profiled(request("twice"), CONFIG + MADE)
+        wait_for_phase(name, "Deployed")
+        plane.delete(REQUEST, NAMESPACE, name)
+        gone("Job", f"profile-{name}")
+        gone(REQUEST, name)
+        plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        both = lambda: [plane.get(kind, NAMESPACE, f"{name}-{rest}") for kind, rest in (("ConfigMap", "config"), (GRAPH, "graph"))]  # noqa: E731
+        before = both()
+        self.profiled(request("twice"), CONFIG.replace("a: b", "a: c") + MADE.replace("team: a", "team: b"))
+        wait_for_phase(name, "Deployed")
+        wait_for_event(name, "DeploymentExists")
+        for one, now in zip(before, both()):
+            self.assertEqual(now["metadata"]["uid"], one["metadata"]["uid"])
+            self.assertEqual((now["metadata"]["labels"], now["metadata"].get("ownerReferences"), now.get("data")),
+                             (one["metadata"]["labels"], one["metadata"].get("ownerReferences"), one.get("data")))  # fmt: skip
+
+    def test_a_graph_that_loses_its_labels(self):
+        name = self.profiled(request("bare"), MADE)
+        wait_for_phase(name, "Deployed")
+        plane.patch(GRAPH, NAMESPACE, "bare-graph", {"metadata": {"labels": None}})
+        plane.delete(GRAPH, NAMESPACE, "bare-graph")
+        wait_for_phase(name, "Failed")
+        self.assertEqual(condition(name, "Succeeded")["reason"], "DeploymentDeleted")
 
     def test_edits_are_refused_once_profiling_has_begun(self):
         name = self.apply(request("locked"))

@@ -75,6 +75,8 @@ TEST_CASE("a pending request is checked, and gets its Job") {
           "Profiling is in progress\n");
     CHECK(member(outcome, "profilingJobName") == "\"profile-r\"");
     CHECK(member(outcome, "profilingPhase") == "\"Initializing\"");
+    // It may have ended already.
+    CHECK(outcome.requeueAfter == std::chrono::milliseconds{0});
   }
 }
 
@@ -171,6 +173,66 @@ TEST_CASE("an output ends the profiling") {
   }
 }
 
+TEST_CASE("a request names the graph that it is going to have (decision conv-Q2)") {
+  struct Row {
+    const char* about;
+    const char* spec;
+    const char* annotations;
+    bool isAnnotated;
+    const char* name;
+    const char* told;
+  };
+  constexpr const char* kChosen = R"({'nvidia.com/dgdr-deployment-overrides':'{\"name\":\"chosen\"}'})";
+  for (const Row& row : {
+           Row{"the name of the output", "{}", "{}", true, "\"made\"", "generated successfully"},
+           Row{"the name of the overrides", "{}", kChosen, true, "\"chosen\"", "generated successfully"},
+           Row{"the graph is only in the results", "{}", kChosen, false, "-", "generated successfully"},
+           Row{"nothing is applied", "{'autoApply':false}", kChosen, true, "\"made\"",
+               "is available in annotation nvidia.com/generated-dgd-spec"},
+           Row{"nothing is applied, and the graph is only in the results", "{'autoApply':false}", "{}", false,
+               "\"made\"", "is available in status.profilingResults.selectedConfig"},
+       }) {
+    CAPTURE(row.about);
+    json::Document memory;
+    json::Document object = request("{'phase':'Profiling'}", row.spec);
+    const json::Document annotations = parsed(row.annotations);
+    json::set(*json::find(object, "metadata"), "annotations", json::copy(annotations, object.GetAllocator()),
+              object.GetAllocator());
+    ProfilingOutput output;
+    const json::Document made = graph("{}");
+    output.graph.CopyFrom(made, memory.GetAllocator());
+    output.pareto.SetArray();
+    const Outcome outcome =
+        RequestStatus{object, kNow, memory.GetAllocator()}.generated(output, row.isAnnotated);
+    CHECK(member(outcome, "dgdName") == row.name);
+    CHECK(told(outcome).find(row.told) != std::string::npos);
+  }
+}
+
+TEST_CASE("an output that cannot be stored is told once, and tried again (decision life-Q53)") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Profiling'}");
+  const Outcome waits = RequestStatus{object, kNow, memory.GetAllocator()}.outputWaits("exceeded quota");
+  CHECK(told(waits) == "Profiling\nSpecGenerated=False GenerationFailed: exceeded quota\n");
+  CHECK(eventsOf(waits.events) == "Warning GenerationFailed: exceeded quota\n");
+  CHECK(waits.requeueAfter == std::chrono::seconds{20});
+  CHECK(waits.prevented);
+  const json::Document later = request(json::dump(*waits.status));
+  const Outcome again = RequestStatus{later, kNow, memory.GetAllocator()}.outputWaits("exceeded quota");
+  CHECK_FALSE(again.status);
+  CHECK(again.events.empty());
+  CHECK(again.prevented);
+}
+
+TEST_CASE("a graph that existed before is told (decision life-Q9)") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Deploying','dgdName':'made'}");
+  CHECK(eventsOf(RequestStatus{object, kNow, memory.GetAllocator()}.graphCreated("made", false).events) ==
+        "Normal DeploymentCreated: DynamoGraphDeployment made created\n");
+  CHECK(eventsOf(RequestStatus{object, kNow, memory.GetAllocator()}.graphCreated("made", true).events)
+            .starts_with("Warning DeploymentExists: DynamoGraphDeployment made existed before"));
+}
+
 TEST_CASE("a request follows its graph") {
   constexpr const char* kHealthy =
       "{'state':'successful','observedGeneration':1,'services':{'a':{'replicas':2,'availableReplicas':1},'b':"
@@ -243,6 +305,11 @@ TEST_CASE("a Job that cannot be created now is told once, and tried again (decis
   CHECK_FALSE(again.status);
   CHECK(again.events.empty());
   CHECK(again.requeueAfter == std::chrono::seconds{20});
+  CHECK(again.prevented);
+  const json::Document found = request(
+      "{'conditions':[{'type':'Profiling','status':'False','message':'Hardware found: node a has 8 GPUs'}]}");
+  CHECK(told(RequestStatus{found, kNow, memory.GetAllocator()}.jobWaits("exceeded quota"))
+            .find("exceeded quota. Hardware found: node a has 8 GPUs") != std::string::npos);
 }
 
 TEST_CASE("an edited spec is reported once, and the request goes on (decision life-Q6)") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "common/k8s/names.h"
 #include "common/lifecycle/object.h"
 #include "common/text/yaml_writer.h"
 #include "support.h"
@@ -190,15 +191,45 @@ TEST_CASE("additional documents that do not fit into annotations stay in the Con
   json::Document memory;
   json::Allocator& allocator = memory.GetAllocator();
   const std::size_t size = GENERATE(1'000, 239'000, 241'000);
+  const json::Document object = request("{}");
   CAPTURE(size);
   ProfilingOutput output;
   output.graph = json::copy(parsed("{'kind':'DynamoGraphDeployment'}"), allocator);
   output.additional.push_back(json::copy(
       parsed(fmt::format("{{'kind':'ConfigMap','data':{{'a':'{}'}}}}", std::string(size, 'x'))), allocator));
-  const json::Value patch = annotationsPatch(output, allocator);
+  const json::Value patch = annotationsPatch(object, output, allocator);
   const json::Value* annotations = annotationsOf(patch);
   CHECK(json::findText(annotations, kGeneratedGraph) == "kind: DynamoGraphDeployment\n");
   CHECK((json::find(annotations, kAdditionalResources) != nullptr) == (size < 240'000));
+}
+
+TEST_CASE("the output leaves room for the annotations of users (decision life-Q18)") {
+  json::Document memory;
+  json::Allocator& allocator = memory.GetAllocator();
+  const std::string additional = "kind: ConfigMap\n";
+  ProfilingOutput output;
+  output.graph = json::copy(parsed("{'kind':'DynamoGraphDeployment'}"), allocator);
+  output.additional.push_back(json::copy(parsed("{'kind':'ConfigMap'}"), allocator));
+  const std::size_t keys =
+      kGeneratedGraph.size() + kAdditionalResources.size() + std::string_view{"a"}.size();
+  const std::size_t room =
+      k8s::kMaxAnnotationBytes - keys - std::string_view{"kind: DynamoGraphDeployment\n"}.size();
+  struct Row {
+    std::size_t others;
+    bool hasGraph;
+    bool hasAdditional;
+  };
+  for (const Row& row : {Row{10, true, true}, Row{room - additional.size(), true, true},
+                         Row{room - additional.size() + 1, true, false}, Row{room, true, false},
+                         Row{room + 1, false, false}, Row{k8s::kMaxAnnotationBytes + 1, false, false}}) {
+    CAPTURE(row.others);
+    const json::Document object =
+        request("{}", fmt::format("{{'a':'{}','nvidia.com/generated-dgd-spec':'of an earlier output'}}",
+                                  std::string(row.others, 'x')));
+    const json::Value patch = annotationsPatch(object, output, allocator);
+    CHECK((json::find(annotationsOf(patch), kGeneratedGraph) != nullptr) == row.hasGraph);
+    CHECK((json::find(annotationsOf(patch), kAdditionalResources) != nullptr) == row.hasAdditional);
+  }
 }
 
 TEST_CASE("additional ConfigMaps belong to the graph once it exists (decision life-Q19)") {

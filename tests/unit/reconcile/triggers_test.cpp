@@ -95,6 +95,15 @@ std::string failedCreate(const std::string& statefulSet) {
   return object("v1", "Event", "e", "", ",'involvedObject':{'name':'" + statefulSet + "'}");
 }
 
+const std::string kSpec = ",'spec':{'services':{}}";
+
+std::string request(const std::string& name, const std::string& graph = "") {
+  return object("nvidia.com/v1beta1", "DynamoGraphDeploymentRequest", name, "",
+                ",'spec':{},'status':{'dgdName':'" + graph + "'}");
+}
+std::string ofRequest(const std::string& name) {
+  return "'dgdr.nvidia.com/name':'" + name + "','dgdr.nvidia.com/namespace':'n'";
+}
 std::string jobOf(const std::string& checkpoint) {
   return object(
       "batch/v1", "Job", "checkpoint-" + checkpoint,
@@ -443,6 +452,36 @@ std::vector<Row> rows() {
        podOfJob("uid-Job-checkpoint-c"),
        "",
        "DynamoCheckpoint/c"},
+      {"a generated graph",
+       {request("r")},
+       How::Seen,
+       graph("g", kSpec, ",'generation':1" + labelled(ofRequest("r"))),
+       "",
+       "DynamoGraphDeployment/g DynamoGraphDeploymentRequest/r"},
+      {"a generated graph loses its labels (decision life-Q52)",
+       {request("r"), graph("g", kSpec, ",'generation':1" + labelled(ofRequest("r")))},
+       How::Seen,
+       newer(),
+       "",
+       "DynamoGraphDeployment/g DynamoGraphDeploymentRequest/r"},
+      {"a generated graph without labels has another state",
+       {request("r", "g"), request("other", "h"), graph("g")},
+       How::Seen,
+       newer(kSpec + ",'status':{'state':'failed'}"),
+       "",
+       "DynamoGraphDeployment/g DynamoGraphDeploymentRequest/r"},
+      {"a generated graph without labels has the same state",
+       {request("r", "g"), graph("g")},
+       How::Seen,
+       newer(kSpec + ",'status':{'services':{}}"),
+       "",
+       "DynamoGraphDeployment/g"},
+      {"a generated graph without labels is deleted",
+       {request("r", "g"), graph("g")},
+       How::SeenDeleted,
+       graph("g"),
+       "",
+       "DynamoGraphDeployment/g DynamoGraphDeploymentRequest/r"},
       {"a pod that only has the label of the Job",
        {graph("g"), jobOf("c")},
        How::Seen,
