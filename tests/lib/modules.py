@@ -35,10 +35,10 @@ def failed_tests(text):
     return "".join(re.findall(r"^={70}\n(?:FAIL|ERROR): .*?(?=^={70}\n|^-{70}\nRan )", text, re.M | re.S))
 
 
-def run_apart(label, script, names, alone=(), at_once=AT_ONCE, beside=()):
+def run_apart(label, script, names, alone=(), at_once=AT_ONCE, beside=(), beside_at_once=1):
     """Runs the named tests with `script NAME...`, one process per module, `at_once` of them at a time. Modules in `beside` mostly
-    wait: they run one at a time beside the others. Modules in `alone` run after all others, one at a time. Returns the exit
-    status."""
+    wait: `beside_at_once` of them run beside the others. Modules in `alone` run after all others, one at a time. Returns the
+    exit status."""
     modules = {}
     for name in names:
         modules.setdefault(name.partition(".")[0], []).append(name)
@@ -47,7 +47,7 @@ def run_apart(label, script, names, alone=(), at_once=AT_ONCE, beside=()):
     groups = [  # run one after the other; the pools of a group at the same time
         [
             ([module for module in modules if module not in (*alone, *beside)], at_once),
-            ([module for module in beside if module in modules], 1),
+            ([module for module in beside if module in modules], beside_at_once),
         ],
         [([module for module in modules if module in alone], 1)],
     ]
