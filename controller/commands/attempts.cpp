@@ -17,6 +17,7 @@ constexpr int kTerminated = 128 + SIGTERM;
 constexpr kube::BackoffOptions kPauses{milliseconds{200}, milliseconds{2000}, 1.5, 0.2};
 /// An API server that does not answer may be another one after that, behind the same address.
 constexpr milliseconds kLongestRequest{30'000};
+constexpr std::chrono::seconds kRefusedTime{10};
 
 }  // namespace
 
@@ -32,6 +33,17 @@ kube::CallOptions Attempts::call() const {
 
 runtime::Wait Attempts::pause() {
   return loop_.sleepUntil(std::min(end_, steady_clock::now() + backoff_.next()));
+}
+
+void Attempts::succeeded() {
+  backoff_.reset();
+  refused_.reset();
+}
+
+bool Attempts::mayBeAllowedSoon() {
+  const auto now = steady_clock::now();
+  if (!refused_) refused_ = now;
+  return now < *refused_ + kRefusedTime;
 }
 
 std::optional<std::chrono::nanoseconds> parseTimeout(const std::string& text) {

@@ -23,12 +23,16 @@ class Attempts {
   /// Waits before the next attempt, at most until the time is over.
   runtime::Wait pause();
   /// Makes the next pauses short again. Call it after a success.
-  void succeeded() { backoff_.reset(); }
+  void succeeded();
+  /// Whether missing rights or unknown credentials may still come: an API server that has just started, or
+  /// that has not seen new rules yet, refuses for a moment. To be called at each such refusal.
+  bool mayBeAllowedSoon();
 
  private:
   runtime::EventLoop& loop_;
   std::chrono::steady_clock::time_point end_;
   kube::Backoff backoff_;
+  std::optional<std::chrono::steady_clock::time_point> refused_;  ///< since when
 };
 
 /// Parses a flag --timeout. Returns nullopt, and writes why to standard error, if it is no duration above 0.

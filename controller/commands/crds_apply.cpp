@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -27,11 +26,8 @@ namespace dynamo::controller {
 namespace {
 
 using runtime::Task;
-using std::chrono::steady_clock;
 
 constexpr std::string_view kSuffix = ".yaml";
-/// An API server that has just started, or rules that are new, may refuse for a moment.
-constexpr std::chrono::seconds kForbiddenTime{10};
 /// The controller owns the conversion, whichever of both has written it first.
 constexpr std::string_view kConversionManager = "dynamo-controller";
 
@@ -99,7 +95,6 @@ class ApplyCommand {
     std::string obstacle;   ///< why the CRD is not as wanted yet
     bool starting = false;  ///< the obstacle goes by itself, at once
     bool seen = false;
-    std::optional<steady_clock::time_point> forbidden;  ///< since when a right has been missing
     std::optional<json::Document> first;  ///< the CRD when it was seen first; none: there was none
   };
 
@@ -193,12 +188,11 @@ class ApplyCommand {
   }
 
   /// Whether the request is sent again.
-  static bool mayPass(const kube::ApiError& error, Progress& progress) {
-    if (error.reason != kube::Reason::Forbidden) return error.transient();
-    const auto now = steady_clock::now();
-    if (!progress.forbidden) progress.forbidden = now;
+  bool mayPass(const kube::ApiError& error, Progress& progress) {
+    if (error.reason != kube::Reason::Forbidden && error.reason != kube::Reason::Unauthorized)
+      return error.transient();
     progress.starting = true;
-    return now - *progress.forbidden < kForbiddenTime;
+    return attempts_.mayBeAllowedSoon();
   }
 
   static void observe(const json::Value& live, Progress& progress) {

@@ -56,10 +56,10 @@ Judgement judgeError(const ApiError& error, std::string_view namespaceName) {
   switch (error.reason) {
     case Reason::Forbidden:
       if (contains(words, "cannot create resource"))
-        return failed(fmt::format("a right is missing: {}", words));
+        return {Verdict::NotAllowed, fmt::format("a right is missing: {}", words)};
       return failed(fmt::format("refused: {}", words));
     case Reason::Unauthorized:
-      return failed(fmt::format("the API server does not accept the credentials: {}", words));
+      return {Verdict::NotAllowed, fmt::format("the API server does not accept the credentials: {}", words)};
     case Reason::NotFound:
       if (words.starts_with("namespaces "))
         return failed(fmt::format("there is no namespace {}: {}", namespaceName, words));

@@ -15,7 +15,8 @@ namespace dynamo::install {
 
 enum class Verdict : std::uint8_t {
   Passed,
-  Waiting,  ///< it may pass later: an installation takes a while to take effect
+  Waiting,     ///< it may pass later: an installation takes a while to take effect
+  NotAllowed,  ///< rights or credentials are missing, or so new that the API server does not know them yet
   Failed
 };
 
