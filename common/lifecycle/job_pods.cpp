@@ -22,8 +22,8 @@ constexpr seconds kFirstPod{2};
 /// How often the Events about a Job without pods are read. The Job controller repeats its attempts after at
 /// most a minute.
 constexpr seconds kEventsAgain{15};
-/// How long the output copier may take. It waits two minutes for the status of the profiler, and as long for
-/// the API server.
+/// How long the output copier may take before it is told. It waits two minutes for the status of the
+/// profiler, and an hour for the API server.
 constexpr seconds kCopierMayTake{300};
 
 bool hasEnded(const Value& pod) {

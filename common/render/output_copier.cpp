@@ -15,7 +15,7 @@ say() { echo "output-copier: $*"; }
 
 publish() {
   tries=0
-  while [ "$tries" -lt 24 ]; do
+  while [ "$tries" -lt 720 ]; do
     tries=$((tries + 1))
     if manifest=$(kubectl create configmap "$config_map" --namespace="$namespace" --dry-run=client -o yaml "$@") &&
       manifest=$(printf '%s\n' "$manifest" | kubectl label --local -f - -o yaml "$name_label" "$manager_label") &&

@@ -41,8 +41,8 @@ constexpr seconds kReminder{300};
 /// How long the status file may be late, and how often it is looked for.
 constexpr seconds kFilesMayBeLate{120};
 constexpr seconds kFilePoll{2};
-/// How often a write is tried, and the pause between two.
-constexpr int kWrites = 24;
+/// How often a write is tried, and the pause between two: an hour in all, because the output has taken hours.
+constexpr int kWrites = 720;
 constexpr seconds kWritePause{5};
 /// More than a ConfigMap can hold is not read.
 constexpr std::size_t kMaxFileBytes = 2 * lifecycle::kMaxConfigMapBytes;

@@ -58,7 +58,11 @@ class Copier {
     const std::string data = "folder=/data\n";
     const auto found = script.find(data);
     REQUIRE(found != std::string::npos);
-    write("script", script.replace(found, data.size(), fmt::format("folder={}/data\n", folder_.string())));
+    script.replace(found, data.size(), fmt::format("folder={}/data\n", folder_.string()));
+    const std::string hour = "-lt 720 ]";
+    const auto tries = script.find(hour);
+    REQUIRE(tries != std::string::npos);
+    write("script", script.replace(tries, hour.size(), "-lt 24 ]"));
     const std::string command =
         fmt::format("cd {0} && DIR={0} HOSTNAME=pod-1 PATH={0}/bin:$PATH /bin/sh -eu script > log 2>&1",
                     folder_.string());
