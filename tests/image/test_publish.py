@@ -1,6 +1,7 @@
 """deploy/image/publish with a registry on the loopback interface: the digest stays, and only what was signed is verified. Only in a
 full run."""
 
+import json
 import os
 import re
 import shutil
@@ -99,6 +100,33 @@ class Publish(unittest.TestCase):
         subprocess.run(["skopeo", "copy", *tags, source, target], check=True, capture_output=True)
         refused = self.run_publish("verify", f"{repository}@{other}", "--key", self.keys["ours"][1], status=1)
         self.assertIn("none of 1 signatures", refused)
+
+    def test_signatures_of_others_stay_as_they_are(self):
+        """They may have a certificate, or may be broken."""
+        image = self.push("e/operator")
+        (private, public), (other, other_public) = self.keys["ours"], self.keys["theirs"]
+        self.run_publish("sign", image, "--key", private)
+        repository, _, digest = image.partition("@")
+        signatures = f"docker://{repository}:{digest.replace(':', '-')}.sig"
+
+        def copied(name):
+            layout = self.folder / name
+            subprocess.run(["skopeo", "copy", "--src-tls-verify=false", signatures, f"dir:{layout}"], check=True, capture_output=True)
+            return layout, json.loads((layout / "manifest.json").read_text(encoding="utf-8"))
+
+        layout, manifest = copied("theirs")
+        (layer,) = manifest["layers"]
+        layer["annotations"]["dev.sigstore.cosign/certificate"] = "a certificate"
+        manifest["layers"].append({**layer, "annotations": {"dev.cosignproject.cosign/signature": "no base64"}})
+        (layout / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        pushed = subprocess.run(["skopeo", "copy", "--preserve-digests", "--dest-tls-verify=false", f"dir:{layout}", signatures], capture_output=True, text=True, check=False)
+        self.assertEqual(pushed.returncode, 0, pushed.stderr)
+        self.run_publish("sign", image, "--key", other)
+        for key in (public, other_public):
+            self.run_publish("verify", image, "--key", key)
+        kept = [layer["annotations"] for layer in copied("kept")[1]["layers"]]
+        self.assertEqual(kept[:2], [layer["annotations"] for layer in manifest["layers"]])
+        self.assertEqual(len(kept), 3)
 
     def test_wrong_usage(self):
         image = self.push("d/operator")
