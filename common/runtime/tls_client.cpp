@@ -6,8 +6,13 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "common/runtime/socket_address.h"
+#include "common/runtime/system_authorities.h"
 
 namespace dynamo::runtime {
 namespace {
@@ -56,8 +61,19 @@ bool readToEnd() {
   return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
 }
 
+bool trustSystem(SSL_CTX* context) {
+  const std::string bundle = systemBundle(
+      [](const char* path) {
+        std::error_code ignored;
+        return std::filesystem::exists(path, ignored);
+      },
+      [](const char* name) { return std::getenv(name); });
+  if (!bundle.empty()) return SSL_CTX_load_verify_file(context, bundle.c_str()) == 1;
+  return SSL_CTX_set_default_verify_paths(context) == 1;
+}
+
 bool trust(SSL_CTX* context, std::string_view authorities) {
-  if (authorities.empty()) return SSL_CTX_set_default_verify_paths(context) == 1;
+  if (authorities.empty()) return trustSystem(context);
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
   const Bio bio = memory(authorities);
   bool any = false;
