@@ -9,6 +9,7 @@
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
 #include "common/field/suggest.h"
+#include "common/k8s/names.h"
 #include "common/schema/registry.h"
 
 namespace dynamo::admission {
@@ -70,6 +71,7 @@ class Unknown {
     if (const RenamedField* row = renamed(name)) return ofRow(*row);
     if (auto found = innerAdvice(name)) return found;
     if (auto found = ofSidecar(name)) return found;
+    if (auto found = longer(name)) return found;
     if (auto found = outer(name)) return found;
     if (auto found = deeper(name)) return found;
     if (auto found = otherVersion(name)) return found;
@@ -81,6 +83,21 @@ class Unknown {
  private:
   const Holder& parent() const { return holders_.back(); }
   bool inService() const { return service_ != std::string::npos; }
+  /// Whether the parent is a part of a pod or container that has fields of its own, such as a probe, a volume
+  /// or a variable. What is elsewhere in the service has nothing to do with it.
+  bool inDetail() const {
+    const PathView inside =
+        inService() ? parent().path.view().below(holders_[service_].path) : parent().path.view();
+    for (const field::Segment segment : inside) {
+      if (segment.isIndex()) return true;
+    }
+    if (!inService() || inside.empty()) return false;
+    const std::string_view top = inside.front().name;
+    if (top == "livenessProbe" || top == "readinessProbe") return true;
+    const Path pod{"extraPodSpec"};
+    const Path main{"extraPodSpec.mainContainer"};
+    return top == "extraPodSpec" && inside != pod.view() && inside != main.view();
+  }
   /// The outermost holder whose fields a user may have put too deep: the spec.
   std::size_t first() const { return std::min<std::size_t>(1, holders_.size() - 1); }
 
@@ -162,10 +179,25 @@ class Unknown {
     return Advice{text(Origin::Elsewhere, found.place + " of each service"), {}};
   }
 
-  /// A field of an object around the parent, without the root.
+  /// The only field of a detail whose name is longer: `size` for `sizeLimit`, `name` for `claimName`.
+  std::optional<Advice> longer(std::string_view name) const {
+    constexpr std::size_t kShortest = 4;
+    if (name.size() < kShortest || !inDetail()) return std::nullopt;
+    std::vector<std::string_view> found;
+    for (const schema::Property& property : parent().node->properties) {
+      if (property.name.starts_with(name) || k8s::lowerAscii(property.name).ends_with(k8s::lowerAscii(name)))
+        found.push_back(property.name);
+    }
+    if (found.size() != 1) return std::nullopt;
+    return Advice{fmt::format("unknown field, did you mean \"{}\"?", found.front()),
+                  parent().path / found.front()};
+  }
+
+  /// A field of an object around the parent, without the root, that the object lacks.
   std::optional<Advice> outer(std::string_view name) const {
     for (std::size_t i = holders_.size() - 1; i > first(); --i) {
       const Holder& holder = holders_[i - 1];
+      if (field::valueAt(*object_, holder.path / name) != nullptr) continue;
       if (holder.node->property(name) != nullptr) return at(holder, member({holder.node, {}}, name));
     }
     return std::nullopt;
@@ -184,7 +216,8 @@ class Unknown {
 
   /// A field of one member of the parent, of an object around it, or of a container.
   std::optional<Advice> deeper(std::string_view name) const {
-    for (std::size_t i = holders_.size(); i > first(); --i) {
+    const std::size_t outermost = inDetail() ? holders_.size() - 1 : first();
+    for (std::size_t i = holders_.size(); i > outermost; --i) {
       const Holder& holder = holders_[i - 1];
       Candidate found = oneDeeper(*holder.node, name);
       if (found.node == nullptr) continue;
@@ -212,7 +245,7 @@ class Unknown {
 
   /// A field of pods or containers too deep in a service.
   std::optional<Advice> outerInner(std::string_view name) const {
-    if (!inService() || holders_.size() - 1 == service_) return std::nullopt;
+    if (!inService() || holders_.size() - 1 == service_ || name == "name") return std::nullopt;
     const Holder& service = holders_[service_];
     Candidate found = inner(*service.node, name, value_);
     if (found.node == nullptr) return std::nullopt;
