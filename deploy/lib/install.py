@@ -262,7 +262,7 @@ def apply_objects(cluster, webhook, objects):
             cluster.create_namespace(item["metadata"]["name"])
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+    cluster.wait_for_crds(120)
 
 
 def webhook_is_called(cluster):

@@ -79,13 +79,13 @@ def install_child_crds(plane):
     """Creates the CRDs in a running control plane and waits until they are served."""
     for crd in child_crds():
         plane.kubectl("create", "-f", "-", input=json.dumps(crd), check=True)
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s", check=True)
+    plane.wait_for_crds()
 
 
 def install_queues(plane, *names):
     """Creates the CRD of the KAI scheduler's queues, and queues with these names."""
     plane.kubectl("create", "-f", HERE / "kai.yaml", check=True)
-    plane.kubectl("wait", "--for=condition=Established", "crd", "queues.scheduling.run.ai", "--timeout=60s", check=True)
+    plane.wait_for_crds()
     for name in names:
         queue = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}}
         plane.kubectl("create", "-f", "-", input=json.dumps(queue), check=True)

@@ -327,6 +327,13 @@ class ControlPlane:
                 raise ControlPlaneError(f"not within {timeout} s: {what}")
             time.sleep(min(max(elapsed * POLL_PART, POLL_SECONDS), LONGEST_POLL_SECONDS))
 
+    def wait_for_crds(self, timeout=60):
+        """Waits until all CRDs are Established. `kubectl wait` fails if one has no condition yet."""
+        crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        established = lambda crd: any(  # noqa: E731
+            one["type"] == "Established" and one["status"] == "True" for one in crd.get("status", {}).get("conditions") or ())
+        self.wait(lambda: all(map(established, self.api("GET", crds)["items"])), timeout, "all CRDs are Established")
+
     def log_tail(self, component, lines=LOG_TAIL_LINES):
         try:
             text = self._layout.log(component).read_text(encoding="utf-8", errors="replace")

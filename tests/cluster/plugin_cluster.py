@@ -64,7 +64,7 @@ class Cluster(unittest.TestCase):
         cls.plane.start()
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.kubectl("apply", "--server-side", "-k", ROOT / "deploy/crds")
-        cls.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        cls.plane.wait_for_crds()
         if cls.facts == ALL_INSTALLED:
             install_child_crds(cls.plane)
         cls.plane.create_namespace("demo")

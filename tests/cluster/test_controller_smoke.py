@@ -82,7 +82,7 @@ def install(objects, *kinds):
 
 def install_all():
     install(objects_of(webhook))
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=180s")
+    plane.wait_for_crds(180)
     plane.wait(lambda: installation.webhook_is_called(plane), 120, "the API server calls the webhook")
 
 

@@ -107,7 +107,7 @@ class Laws(unittest.TestCase):
             api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         # Only schema defaults are set, because no webhook is registered yet.
         plane.kubectl("apply", "--server-side", "-k", ROOT / "deploy/crds")
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.wait_for_crds(120)
         alone = [api.create(manifest, "?dryRun=All") for manifest in cls.manifests]
         webhook = installation.Webhook(plane.directory)
         with mock.patch.object(installation, "CONFIG", CONFIG):

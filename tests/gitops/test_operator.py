@@ -75,7 +75,7 @@ def setUpModule():
         spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
         body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
         cluster.api("POST", CRD, {**body, "metadata": {"name": f"{plural}.{group}"}})
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    cluster.wait_for_crds()
 
 
 def rendered(manifests):

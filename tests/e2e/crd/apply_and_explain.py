@@ -76,7 +76,7 @@ def main():
         again = cluster.kubectl("apply", "-f", compare_schemas.OURS).stdout.splitlines()
         if len(again) != kinds or not all(line.endswith(" unchanged") for line in again):
             failures.append(f"second apply: {again}")
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        cluster.wait_for_crds(30)
         for crd in cluster.api("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]:
             for condition in crd["status"]["conditions"]:
                 if condition["type"] == "NonStructuralSchema":
