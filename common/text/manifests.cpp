@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "common/text/input.h"
 #include "common/text/yaml.h"
@@ -54,6 +56,31 @@ std::size_t templateLine(std::string_view text, std::size_t error) {
   return last;
 }
 
+bool isManifest(const std::filesystem::path& path) {
+  const std::filesystem::path end = path.extension();
+  return end == ".json" || end == ".yaml" || end == ".yml";
+}
+
+/// Adds the file, or the files of the directory that kubectl would read, by name. Returns why not, or an
+/// empty text.
+std::string addFiles(const std::string& given, std::vector<std::string>& files) {
+  std::error_code error;
+  if (given == "-" || !std::filesystem::is_directory(given, error)) {
+    files.push_back(given);
+    return {};
+  }
+  std::vector<std::string> found;
+  for (auto each = std::filesystem::directory_iterator{given, error};
+       !error && each != std::filesystem::directory_iterator{}; each.increment(error)) {
+    if (isManifest(each->path()) && !each->is_directory()) found.push_back(each->path().string());
+  }
+  if (error) return fmt::format("{}: {}", given, error.message());
+  if (found.empty()) return fmt::format("{}: has no file *.json, *.yaml or *.yml", given);
+  std::sort(found.begin(), found.end());
+  files.insert(files.end(), found.begin(), found.end());
+  return {};
+}
+
 bool isList(const json::Value& value) {
   const json::Value* items = json::find(&value, "items");
   return json::findText(&value, "kind").ends_with("List") && items != nullptr && items->IsArray();
@@ -87,8 +114,13 @@ std::string_view Manifest::name() const {
   return json::findText(json::find(&object, "metadata"), "name");
 }
 
-Manifests readManifests(const std::vector<std::string>& files) {
+Manifests readManifests(const std::vector<std::string>& given) {
   Manifests manifests;
+  std::vector<std::string> files;
+  for (const std::string& each : given) {
+    if (std::string problem = addFiles(each, files); !problem.empty())
+      manifests.errors.push_back(std::move(problem));
+  }
   for (const std::string& file : files) {
     std::string error;
     const auto text = textOf(file, error);

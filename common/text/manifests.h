@@ -1,5 +1,5 @@
 #pragma once
-// Reads manifests for the offline commands (-f FILE|-): YAML or JSON, several documents, Lists expanded.
+// Reads manifests for the offline commands (-f FILE|DIR|-): YAML or JSON, several documents, Lists expanded.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,8 @@ struct Manifests {
   std::vector<std::string> errors;  ///< one line per file that cannot be read or parsed
 };
 
-/// Reads all files in order; "-" is standard input.
-Manifests readManifests(const std::vector<std::string>& files);
+/// Reads all files in order; "-" is standard input. A directory stands for its files *.json, *.yaml and
+/// *.yml, by name.
+Manifests readManifests(const std::vector<std::string>& given);
 
 }  // namespace dynamo::text

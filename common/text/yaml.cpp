@@ -215,7 +215,10 @@ TextDocuments parseDocuments(std::string_view text, Expansion& left) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   result.error = checkText(text);
   if (result.error) return result;
-  if (auto json = parseJsonText(text)) return std::move(*json);
+  auto json = parseJsonText(text);
+  constexpr std::string_view kDuplicate = "duplicate name";
+  const bool lacksPosition = json && json->error && json->error->reason.starts_with(kDuplicate);
+  if (json && !lacksPosition) return std::move(*json);
   result.error = readYaml(text, [&](const YamlTree& tree) -> Error {
     TextDocument document;
     if (auto error = Converter{tree, document, left}.run()) return error;
@@ -224,6 +227,9 @@ TextDocuments parseDocuments(std::string_view text, Expansion& left) {
     result.documents.push_back(std::move(document));
     return std::nullopt;
   });
+  // JSON is YAML, too, and the positions of its names are known only there.
+  if (lacksPosition && !(result.error && result.error->reason.starts_with(kDuplicate)))
+    return std::move(*json);
   return result;
 }
 

@@ -75,7 +75,8 @@ TEST_CASE("every key becomes a string") {
       {"[a]: b\n", "line 1, column 1: a key must be a string; quote it"},
       {"a: 1\nb:\n  c: 1\n  c: 2\n", "line 4, column 3: duplicate name \"c\""},
       {"\"1\": a\n1: b\n", "line 2, column 1: duplicate name \"1\""},
-      {"{\"a\": 1,\n \"a\": 2}", "line 1, column 1: duplicate name \"a\""},
+      {"{\"a\": 1,\n \"a\": 2}", "line 2, column 2: duplicate name \"a\""},
+      {"{\"a\": {\"b\": 1,\n\t\"b\": 2}}", "line 2, column 2: duplicate name \"b\""},
   });
 }
 
