@@ -8,9 +8,12 @@
 namespace dynamo::controller {
 
 void addClusterFlags(CLI::App& command, kube::RestConfigFlags& flags) {
-  command.add_option("--kubeconfig", flags.kubeconfig,
-                     "kubeconfig file; by default those of KUBECONFIG, then the service account of the pod, "
-                     "then ~/.kube/config");
+  const char* about =
+      flags.homeFirst ? "kubeconfig file; by default those of KUBECONFIG, then ~/.kube/config, then the "
+                        "service account of the pod"
+                      : "kubeconfig file; by default those of KUBECONFIG, then the service account of the "
+                        "pod, then ~/.kube/config";
+  command.add_option("--kubeconfig", flags.kubeconfig, about);
   command.add_option("--context", flags.context, "kubeconfig context; by default the current one");
 }
 

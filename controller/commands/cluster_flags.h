@@ -17,7 +17,8 @@ class App;
 
 namespace dynamo::controller {
 
-/// Adds --kubeconfig and --context to a command. `flags` must outlive the command.
+/// Adds --kubeconfig and --context to a command. The help texts depend on `flags.homeFirst`. `flags` must
+/// outlive the command.
 void addClusterFlags(CLI::App& command, kube::RestConfigFlags& flags);
 
 /// A client, and the namespace of the kubeconfig context or of the pod.

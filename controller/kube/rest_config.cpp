@@ -49,6 +49,18 @@ std::variant<RestConfig, std::string> fromFiles(const std::vector<std::string>& 
   return readKubeconfig(files, flags.context, flags.execRunner);
 }
 
+/// Reads ~/.kube/config. Returns nullopt if there is no such file.
+std::optional<std::variant<RestConfig, std::string>> fromHome(const RestConfigFlags& flags,
+                                                              const Environment& environment) {
+  const std::string home = environment("HOME");
+  if (home.empty()) return std::nullopt;
+  const std::string path = home + "/.kube/config";
+  auto reading = read(path);
+  const auto* const found = std::get_if<runtime::FileReading>(&reading);
+  if (found != nullptr && !found->text) return std::nullopt;
+  return fromFiles({path}, flags);
+}
+
 }  // namespace
 
 Environment processEnvironment() {
@@ -114,14 +126,10 @@ std::variant<RestConfig, std::string> loadRestConfig(const RestConfigFlags& flag
     return fromFiles(paths, flags);
   }
   // A context requires a kubeconfig file.
-  if (flags.context.empty() && !environment("KUBERNETES_SERVICE_HOST").empty())
-    return inClusterConfig(environment);
-  if (const std::string home = environment("HOME"); !home.empty()) {
-    const std::string path = home + "/.kube/config";
-    auto reading = read(path);
-    const auto* const found = std::get_if<runtime::FileReading>(&reading);
-    if (found == nullptr || found->text) return fromFiles({path}, flags);
-  }
+  const bool inPod = flags.context.empty() && !environment("KUBERNETES_SERVICE_HOST").empty();
+  if (inPod && !flags.homeFirst) return inClusterConfig(environment);
+  if (auto home = fromHome(flags, environment)) return std::move(*home);
+  if (inPod) return inClusterConfig(environment);
   return std::string{
       "there is no kubeconfig file (--kubeconfig, KUBECONFIG, ~/.kube/config), "
       "and this is not a pod (KUBERNETES_SERVICE_HOST is not set)"};

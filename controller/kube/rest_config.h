@@ -31,11 +31,13 @@ struct RestConfigFlags {
   std::string kubeconfig;      ///< --kubeconfig
   std::string context;         ///< --context; empty: the current context
   ExecRunner execRunner = {};  ///< empty: credential plugins are not supported
+  bool homeFirst = false;      ///< ~/.kube/config is preferred to the service account, as in kubectl
 };
 
 /// Loads the configuration. The order of precedence is that of controller-runtime: the file of the flag, the
-/// files of KUBECONFIG, the service account of the pod, ~/.kube/config. The error message contains the file
-/// and the field path, and never quotes a secret.
+/// files of KUBECONFIG, the service account of the pod, ~/.kube/config. With `homeFirst`, it is that of
+/// kubectl: the last two are swapped. The error message contains the file and the field path, and never
+/// quotes a secret.
 std::variant<RestConfig, std::string> loadRestConfig(const RestConfigFlags& flags,
                                                      const Environment& environment = processEnvironment());
 

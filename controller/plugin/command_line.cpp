@@ -23,9 +23,11 @@ void addColor(CLI::App& command, std::string& color) {
       ->capture_default_str();
 }
 
-/// Unlike the operator, this program also runs the credential plugins of kubeconfig files.
+/// Unlike the operator, this program also runs the credential plugins of kubeconfig files, and finds the
+/// cluster in the same order as kubectl, which `logs` runs.
 void addCluster(CLI::App& command, kube::RestConfigFlags& flags) {
   flags.execRunner = runExecPlugin;
+  flags.homeFirst = true;
   controller::addClusterFlags(command, flags);
 }
 

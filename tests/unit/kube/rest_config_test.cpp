@@ -80,6 +80,39 @@ TEST_CASE("the flag comes first, then KUBECONFIG, the pod and the home directory
   }
 }
 
+TEST_CASE("the service account and the home directory of a pod") {
+  const certs::test::TemporaryDirectory folder;
+  const std::string base = folder.path().string();
+  std::filesystem::create_directories(folder.path() / ".kube");
+  certs::test::writeText(folder.path() / ".kube" / "config", configFor("home"));
+  // There is no service account here, so its error shows that it was chosen.
+  const std::string account =
+      "not inside a pod: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set";
+  struct Row {
+    const char* about;
+    bool homeFirst;
+    std::string home;
+    std::string context;
+    std::string host;
+  };
+  const std::vector<Row> rows{
+      {"the operator: the service account", false, base, "", account},
+      {"the operator with a context", false, base, "c", "home"},
+      {"as kubectl: the home directory", true, base, "", "home"},
+      {"as kubectl, with a context", true, base, "c", "home"},
+      {"as kubectl, without a file", true, base + "/.kube", "", account},
+      {"as kubectl, without a home directory", true, "", "", account},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.about);
+    RestConfigFlags flags;
+    flags.homeFirst = row.homeFirst;
+    flags.context = row.context;
+    const auto environment = environmentOf({{"HOME", row.home}, {"KUBERNETES_SERVICE_HOST", "10.96.0.1"}});
+    CHECK(hostOf(loadRestConfig(flags, environment)) == row.host);
+  }
+}
+
 TEST_CASE("a file that is too large is rejected") {
   const certs::test::TemporaryDirectory folder;
   certs::test::writeText(folder.path() / "config", configFor("a") + std::string((1 << 20) + 1, '#'));
