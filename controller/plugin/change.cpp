@@ -13,6 +13,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/time.h"
 #include "common/model/names.h"
+#include "common/model/scaling.h"
 #include "controller/reconcile/kinds.h"
 
 namespace dynamo::plugin {
@@ -84,15 +85,55 @@ std::string replicasPatch(const ScaleOptions& options) {
   return json::dump(make.list(make.object("op", "add", "path", path, "value", options.replicas)));
 }
 
+/// Returns whom an adapter scales, such as "service Worker of graph llama".
+std::string targetOf(const Value& adapter) {
+  const Value* target = json::findObject(specOf(adapter), "dgdRef");
+  return fmt::format("service {} of graph {}", json::findText(target, "serviceName"),
+                     json::findText(target, "name"));
+}
+
+using AdapterName = std::optional<std::string>;
+
+/// Returns the name of the adapter that scales the service, or nullopt if the graph does. The error is one
+/// line. Two graphs may have services whose adapters would get the same name.
+Task<std::variant<AdapterName, std::string>> findAdapter(Session session, const ScaleOptions& options,
+                                                         const Value& graph) {
+  using Found = std::variant<AdapterName, std::string>;
+  const Value* service = serviceOf(graph, options.service);
+  // Whether the operator honours the deprecated field `autoscaling` is not known here.
+  if (service == nullptr || !model::hasScalingAdapter(*service, true))
+    co_return Found{AdapterName{std::nullopt}};
+  const std::string name = model::componentName(options.name, options.service);
+  const kube::Resource& adapters =
+      controller::resourceOf(api::kGroup, api::kDynamoGraphDeploymentScalingAdapter);
+  const auto got = co_await session.client.get(adapters, session.namespaceName, name);
+  const auto* error = std::get_if<kube::ApiError>(&got);
+  if (error != nullptr && error->reason != kube::Reason::NotFound) co_return Found{error->message};
+  std::string problem = "does not exist";
+  if (const auto* adapter = std::get_if<json::Document>(&got)) {
+    const std::string target = targetOf(*adapter);
+    if (target == fmt::format("service {} of graph {}", options.service, options.name))
+      co_return Found{AdapterName{name}};
+    problem = "scales " + target;
+  }
+  if (!model::hasScalingAdapter(*service, false)) co_return Found{AdapterName{std::nullopt}};
+  co_return Found{fmt::format(
+      "service {} of {}/{} is scaled by its scaling adapter {}, which {}: see whether the operator runs and "
+      "what the status of the graph says, or disable scalingAdapter in the service",
+      options.service, session.namespaceName, options.name, name, problem)};
+}
+
 Task<int> scale(Session session, const ScaleOptions& options) {
   const auto read = co_await readGraph(session, options.name);
   if (const auto* error = std::get_if<std::string>(&read)) co_return fail(*error);
   const json::Document& graph = std::get<json::Document>(read);
   if (const auto missing = missingService(graph, options.service)) co_return fail(*missing);
-  const Value* adapter = json::findObject(serviceOf(graph, options.service), "scalingAdapter");
-  const bool adapted = json::findBool(adapter, "enabled").value_or(false);
+  const auto found = co_await findAdapter(session, options, graph);
+  if (const auto* error = std::get_if<std::string>(&found)) co_return fail(*error);
+  const AdapterName& adapter = std::get<AdapterName>(found);
+  const bool adapted = adapter.has_value();
   const std::string kind{adapted ? api::kDynamoGraphDeploymentScalingAdapter : api::kDynamoGraphDeployment};
-  const std::string name = adapted ? model::componentName(options.name, options.service) : options.name;
+  const std::string name = adapter.value_or(options.name);
   const std::string patch =
       adapted ? fmt::format(R"({{"spec":{{"replicas":{}}}}})", options.replicas) : replicasPatch(options);
   const kube::PatchType type = adapted ? kube::PatchType::Merge : kube::PatchType::Json;

@@ -22,8 +22,9 @@ struct ScaleOptions : TargetOptions {
   std::int32_t replicas = 0;
 };
 
-/// Sets the replicas of a service: those of its scaling adapter if it has one, else those in the graph.
-/// Returns the exit status: 0, or 2 for an error.
+/// Sets the replicas of a service: those of its scaling adapter if it has one, else those in the graph. An
+/// adapter that is enabled but missing, or scales another service, is an error: changes of the graph would be
+/// refused or undone. Returns the exit status: 0, or 2 for an error.
 int runScale(const ScaleOptions& options);
 
 }  // namespace dynamo::plugin

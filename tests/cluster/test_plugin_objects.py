@@ -229,6 +229,43 @@ class Objects(FailingGraph):
         services = self.stored()["spec"]["services"]
         self.assertEqual((services["Worker"]["replicas"], services["Frontend"]["replicas"]), (1, 3))
 
+    def test_scale_with_an_adapter_of_another_service_or_none(self):
+        manifest = graph()
+        adapted, deprecated = {"scalingAdapter": {"enabled": True}}, {"autoscaling": {"enabled": True, "maxReplicas": 9}}
+        manifest["spec"]["services"]["Worker"].update(adapted)
+        manifest["spec"]["services"]["Frontend"].update(deprecated)
+        self.apply(manifest, without=("DynamoGraphDeploymentScalingAdapter",))
+        adapters = f"{GROUP}/dynamographdeploymentscalingadapters"
+        self.addCleanup(self.plane.kubectl, "delete", "dgdsa", "--all", "-n", "demo")
+
+        def replicas(name):
+            return self.plane.api("GET", f"{adapters}/{name}")["spec"]["replicas"]
+
+        refused = "service Worker of demo/llama is scaled by its scaling adapter llama-worker, which "
+        ran = self.run_demo("scale", "llama", "Worker", "4")
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertIn(refused + "does not exist: see whether the operator runs", ran.stderr)
+        ran = self.run_demo("scale", "llama", "Frontend", "2")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""), "without an adapter, the graph has the replicas")
+        for name in ("llama-worker", "llama-frontend"):
+            target = {"name": "llama-w", "serviceName": "orker"}
+            self.plane.api("POST", adapters, {
+                "apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentScalingAdapter",
+                "metadata": {"name": name}, "spec": {"replicas": 1, "dgdRef": target},
+            })
+        ran = self.run_demo("scale", "llama", "Worker", "4")
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertIn(refused + "scales service orker of graph llama-w: ", ran.stderr)
+        ran = self.run_demo("scale", "llama", "Frontend", "3")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual((replicas("llama-worker"), replicas("llama-frontend")), (1, 1))
+        services = self.stored()["spec"]["services"]
+        self.assertEqual((services["Worker"]["replicas"], services["Frontend"]["replicas"]), (1, 3))
+        mine = {"spec": {"dgdRef": {"name": "llama", "serviceName": "Frontend"}}}
+        self.plane.api("PATCH", f"{adapters}/llama-frontend", mine, "application/merge-patch+json")
+        self.assertEqual(self.run_demo("scale", "llama", "Frontend", "5").returncode, 0)
+        self.assertEqual(replicas("llama-frontend"), 5)
+
     def test_what_is_refused(self):
         self.apply(graph())
         before = self.versions()
