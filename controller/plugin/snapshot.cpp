@@ -198,6 +198,14 @@ std::optional<bool> Snapshot::serves(std::string_view kind) const {
   return std::nullopt;
 }
 
+std::vector<std::string> Snapshot::forbiddenKinds() const {
+  std::vector<std::string> kinds;
+  for (const Part& part : parts_) {
+    if (part.forbidden) kinds.push_back(part.selection.resource.kind);
+  }
+  return kinds;
+}
+
 std::vector<std::string> Snapshot::notes() const {
   std::vector<std::string> notes;
   for (const Part& part : parts_) {

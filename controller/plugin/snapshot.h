@@ -61,6 +61,8 @@ class Snapshot {
   /// Returns whether the cluster serves a kind, or nullopt if the kind is not selected or the user may not
   /// list it.
   std::optional<bool> serves(std::string_view kind) const;
+  /// Returns the selected kinds that the user may not list.
+  std::vector<std::string> forbiddenKinds() const;
   /// Returns the reasons why objects may be missing or outdated, one line each.
   std::vector<std::string> notes() const;
 

@@ -1,11 +1,14 @@
 #include "controller/plugin/target_tree.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "common/api/kinds.h"
 #include "common/config/operator_config.h"
 #include "common/lifecycle/object.h"
 #include "common/model/component_defaults.h"
+#include "controller/view/status_node.h"
 
 namespace dynamo::plugin {
 
@@ -21,8 +24,12 @@ std::optional<TargetTree> treeOfTarget(const Snapshot& snapshot, const StatusTar
   const config::OperatorConfig config;
   const model::ComponentDefaults defaults;
   const render::Context context{config, defaults, facts};
-  if (target.kind == api::kDynamoGraphDeployment) return view::treeOf(**found, loaded.pointers, context, now);
-  return view::treeOfObject(**found, loaded.pointers, context, now);
+  TargetTree tree = target.kind == api::kDynamoGraphDeployment
+                        ? TargetTree{view::treeOf(**found, loaded.pointers, context, now)}
+                        : TargetTree{view::treeOfObject(**found, loaded.pointers, context, now)};
+  const std::vector<std::string> forbidden = snapshot.forbiddenKinds();
+  std::visit([&](auto& made) { view::markUnlisted(made.nodes, forbidden); }, tree);
+  return tree;
 }
 
 }  // namespace dynamo::plugin

@@ -13,8 +13,9 @@ namespace dynamo::plugin {
 
 using TargetTree = std::variant<view::GraphTree, view::ObjectTree>;
 
-/// Returns the tree of the target, which has a kind and a name, from the objects of the snapshot. Returns
-/// nullopt if there is no such object.
+/// Returns the tree of the target, which has a kind and a name, from the objects of the snapshot. Objects of
+/// kinds that the user may not list are unknown instead of missing. Returns nullopt if there is no such
+/// object.
 std::optional<TargetTree> treeOfTarget(const Snapshot& snapshot, const StatusTarget& target, view::Time now);
 
 }  // namespace dynamo::plugin

@@ -14,6 +14,7 @@
 #include "common/lifecycle/graph_status.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/lifecycle/readiness.h"
+#include "controller/view/status_node.h"
 #include "controller/view/table.h"
 #include "controller/view/tree_table.h"
 
@@ -116,9 +117,10 @@ struct Lowest {
 };
 
 /// Returns true for objects whose state explains nothing: their controllers replace pods that have ended, and
-/// earlier worker generations.
+/// earlier worker generations; what may not be listed may be ready.
 bool isNoCause(const Node& node) {
-  return node.earlier || (node.kind == "Pod" && (node.state == "Failed" || node.state == "Succeeded"));
+  return node.earlier || (node.kind == "Pod" && (node.state == "Failed" || node.state == "Succeeded")) ||
+         (node.kind != "service" && node.state == kUnknown);
 }
 
 /// Objects below a ready one count, too: a ready Deployment may have a new pod that fails.

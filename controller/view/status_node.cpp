@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 
 #include "common/api/kinds.h"
 #include "common/lifecycle/conditions.h"
@@ -110,6 +112,31 @@ void fillPhase(Node& node, const Value& object) {
   if (node.ready && !phase.empty()) node.state = phase;
 }
 
+bool exists(std::span<const Node> nodes, std::string_view kind) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    return (node.kind == kind && node.created) || exists(node.children, kind);
+  });
+}
+
+/// The kinds whose missing objects are unknown, each with the reason.
+using Unlisted = std::map<std::string_view, std::string_view>;
+
+void markUnknown(std::vector<Node>& nodes, const Unlisted& unlisted) {
+  for (Node& node : nodes) {
+    markUnknown(node.children, unlisted);
+    if (node.state != lifecycle::reason::kMissing) continue;
+    if (node.kind == "service") {
+      // Its replicas are those of the missing child.
+      if (node.children.empty() || node.children.front().state != kUnknown) continue;
+      node.state = kUnknown;
+      node.replicas.reset();
+    } else if (const auto found = unlisted.find(node.kind); found != unlisted.end()) {
+      node.state = kUnknown;
+      node.message = found->second;
+    }
+  }
+}
+
 }  // namespace
 
 Node nodeOf(const Value& object, const Related& related, Time now) {
@@ -154,6 +181,23 @@ Node missingNode(std::string_view kind, std::string_view name) {
   node.name = name;
   setReadiness(node, lifecycle::existenceReadiness(nullptr));
   return node;
+}
+
+void markUnlisted(std::vector<Node>& nodes, std::span<const std::string> kinds) {
+  constexpr std::string_view kSet = "PodCliqueSet";
+  const auto has = [&](std::string_view kind) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  Unlisted unlisted;
+  for (const std::string& kind : kinds) unlisted.emplace(kind, "its kind may not be listed");
+  // A graph without visible children may have those of the other pathway.
+  const bool visible = exists(nodes, api::kDynamoComponentDeployment) || exists(nodes, kSet);
+  if (!visible && (has(api::kDynamoComponentDeployment) || has(kSet))) {
+    for (const std::string_view kind : {api::kDynamoComponentDeployment, std::string_view{"PodClique"},
+                                        std::string_view{"PodCliqueScalingGroup"}})
+      unlisted.emplace(kind, "the kinds of the other pathway may not be listed");
+  }
+  markUnknown(nodes, unlisted);
 }
 
 }  // namespace dynamo::view

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "controller/view/status_tree.h"
 
@@ -19,5 +23,12 @@ Node nodeOf(const json::Value& object, const Related& related, Time now);
 
 /// Returns the node of an object that should exist but does not.
 Node missingNode(std::string_view kind, std::string_view name);
+
+/// The state of an object that may exist, but of a kind that the user may not list.
+inline constexpr std::string_view kUnknown = "Unknown";
+
+/// Gives the state kUnknown to nodes that are missing only because the user may not list their kinds, and to
+/// services with such children. `kinds` are all kinds that the user may not list.
+void markUnlisted(std::vector<Node>& nodes, std::span<const std::string> kinds);
 
 }  // namespace dynamo::view

@@ -4,6 +4,7 @@
 
 #include "common/field/show.h"
 #include "controller/view/age.h"
+#include "controller/view/status_node.h"
 
 namespace dynamo::view {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 Cell stateOf(const Node& node) {
   std::string text = node.state;
   if (!node.message.empty()) text += (text.empty() ? "" : ": ") + node.message;
-  return {field::oneLine(text), node.ready ? Color::Green : Color::Red};
+  const Color unready = node.state == kUnknown ? Color::Yellow : Color::Red;
+  return {field::oneLine(text), node.ready ? Color::Green : unready};
 }
 
 class TreeTable {

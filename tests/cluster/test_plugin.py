@@ -113,6 +113,12 @@ class Status(FailingGraph):
         ran = self.run_command("status", "llama", "-n", "demo", "-o", "json", kubeconfig=user)
         self.assertEqual(json.loads(ran.stdout)["ready"], False)
         self.assertIn("cannot list deployments.apps: ", ran.stderr)
+        # A claim that may not be listed may exist.
+        claims = {"spec": {"pvcs": [{"name": "models", "create": False}]}}
+        self.plane.api("PATCH", f"{GROUP}/dynamographdeployments/llama", claims, "application/merge-patch+json")
+        ran = self.run_command("status", "llama", "-n", "demo", kubeconfig=user)
+        self.assertRegex(ran.stdout, "PersistentVolumeClaim models +Unknown: its kind may not be listed\n")
+        self.assertRegex(self.run_command("status", "llama", "-n", "demo").stdout, "PersistentVolumeClaim models +Missing: ")
         ran = self.run_command("status", "llama", "-n", "default", kubeconfig=user)
         self.assertEqual(ran.returncode, 2)
         self.assertIn("cannot list dynamographdeployments.nvidia.com", ran.stderr)

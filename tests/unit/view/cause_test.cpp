@@ -152,6 +152,23 @@ TEST_CASE("pods that have ended and earlier worker generations are no cause") {
   CHECK(cause->others == 0);
 }
 
+TEST_CASE("what may not be listed is no cause, but what is known below its service") {
+  const Node unknown = node("DynamoComponentDeployment", "g-a", "Unknown", "its kind may not be listed");
+  const Node pod = node("Pod", "a-1", "CrashLoop", "x");
+  struct Row {
+    std::vector<Node> children;
+    std::string reason;
+  };
+  const std::vector<Row> rows = {{{unknown}, "some_resources_are_not_ready"}, {{unknown, pod}, "CrashLoop"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.reason);
+    const auto cause = causeOf(notReady({node("service", "A", "Unknown", "", row.children)}));
+    REQUIRE(cause);
+    CHECK(cause->reason == row.reason);
+    CHECK(cause->others == 0);
+  }
+}
+
 TEST_CASE("what concerns the whole graph comes before its objects") {
   const std::vector<Node> crash = {service("A", {node("Pod", "a-1", "CrashLoop", "x")})};
   GraphTree refused = graph("failed_to_reconcile_the_resources", "Service g is controlled by h", crash);

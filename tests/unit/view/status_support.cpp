@@ -5,6 +5,7 @@
 #include "../lifecycle/support.h"
 #include "common/config/operator_config.h"
 #include "common/model/component_defaults.h"
+#include "controller/view/status_node.h"
 #include "controller/view/status_text.h"
 
 namespace dynamo::view::test {
@@ -66,14 +67,16 @@ std::string workload(int replicas, int ready) {
       replicas, ready);
 }
 
-std::string shown(const std::string& graph, const std::vector<std::string>& children, bool grove) {
+std::string shown(const std::string& graph, const std::vector<std::string>& children, bool grove,
+                  const std::vector<std::string>& unlisted) {
   const json::Document root = lifecycle::test::parsed(graph);
   const lifecycle::test::Objects objects{children};
   const config::OperatorConfig config;
   const model::ComponentDefaults defaults;
   render::Facts facts;
   facts.setApi(render::Api::Grove, grove);
-  const GraphTree tree = treeOf(root, objects.view(), {config, defaults, facts}, lifecycle::test::kNow);
+  GraphTree tree = treeOf(root, objects.view(), {config, defaults, facts}, lifecycle::test::kNow);
+  markUnlisted(tree.nodes, unlisted);
   return toText(tree, {Style{}, lifecycle::test::kNow, false});
 }
 

@@ -34,7 +34,8 @@ std::string pod(const std::string& name, const std::string& owner, const std::st
 /// Spec and status of a workload of the first generation with so many replicas, of which `ready` are ready.
 std::string workload(int replicas, int ready);
 
-/// The status of the graph as text without ages.
-std::string shown(const std::string& graph, const std::vector<std::string>& children, bool grove = false);
+/// The status of the graph as text without ages. `unlisted`: kinds that the user may not list.
+std::string shown(const std::string& graph, const std::vector<std::string>& children, bool grove = false,
+                  const std::vector<std::string>& unlisted = {});
 
 }  // namespace dynamo::view::test

@@ -130,6 +130,54 @@ TEST_CASE("a child that does not exist is a line") {
 )");
 }
 
+TEST_CASE("a child of a kind that may not be listed is unknown") {
+  const std::string spec = kFrontend + ",'pvcs':[{'name':'models','create':false}]";
+  const std::string other = "Unknown: the kinds of the other pathway may not be listed\n";
+  const std::string own = "Unknown: its kind may not be listed\n";
+  const std::string missing = "Missing: does not exist yet\n";
+  const std::string claim = "└─ PersistentVolumeClaim models";
+  const std::string component = "   └─ DynamoComponentDeployment g-frontend";
+  const std::string clique = "   └─ PodClique g-0-frontend";
+  struct Row {
+    std::vector<std::string> unlisted;
+    bool grove;
+    std::string child;
+    std::string childState;
+    std::string claimState;
+  };
+  const std::vector<Row> rows = {
+      {{}, false, component, missing, missing},
+      {{"PersistentVolumeClaim"}, false, component, missing, own},
+      {{"DynamoComponentDeployment"}, false, component, own, missing},
+      {{"PodCliqueSet"}, false, component, other, missing},
+      {{"DynamoComponentDeployment"}, true, clique, other, missing},
+      {{"PodClique", "PodCliqueSet"}, true, clique, own, missing},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.unlisted, row.grove);
+    const std::string text = treeOnly(shown(graph(spec, ""), {}, row.grove, row.unlisted));
+    const auto stateAfter = [&](const std::string& object) {
+      const std::size_t found = text.find(object);
+      REQUIRE(found != std::string::npos);
+      const std::size_t begin = text.find_first_not_of(' ', found + object.size());
+      return text.substr(begin, text.find('\n', begin) + 1 - begin);
+    };
+    CHECK(stateAfter(row.child.substr(row.child.find("─ "))) == row.childState);
+    CHECK(stateAfter(claim) == row.claimState);
+    CHECK(stateAfter("service Frontend") ==
+          (row.childState == missing ? "0/1         Missing\n" : "Unknown\n"));
+  }
+}
+
+TEST_CASE("a child that is missing is not unknown if another one shows the pathway") {
+  const std::string two =
+      "'services':{'A':{'componentType':'frontend','replicas':1},'B':{'componentType':'frontend','replicas':"
+      "1}}";
+  const std::string text = treeOnly(shown(graph(two, ""), {component("g-a", "A", "", 1, 1, kAvailable)},
+                                          false, {"PodCliqueSet", "PodClique"}));
+  CHECK_THAT(text, Catch::Contains("DynamoComponentDeployment g-b              Missing: does not exist yet"));
+}
+
 TEST_CASE("the children that exist show the pathway, not the APIs of the cluster") {
   const std::string frontend = component("g-frontend", "Frontend", "", 1, 1, "'status':'True'");
   CHECK(treeOnly(shown(graph(kFrontend, ""), {frontend}, true)) ==
