@@ -112,7 +112,7 @@ class DiffCommand {
 
  private:
   void print(const std::string& title, const std::vector<view::ChildChange>& changes) const {
-    std::cout << style_.paint(view::Color::Bold, title) << '\n'
+    std::cout << style_.paint(view::Color::Bold, field::oneLine(title)) << '\n'
               << view::toText(changes, style_) << view::summaryOf(changes) << '\n';
   }
 

@@ -8,6 +8,7 @@
 
 #include "common/api/dynamo.h"
 #include "common/api/kinds.h"
+#include "common/field/show.h"
 #include "common/runtime/notification.h"
 #include "controller/kube/decode.h"
 #include "controller/reconcile/kinds.h"
@@ -209,11 +210,12 @@ std::vector<std::string> Snapshot::forbiddenKinds() const {
 std::vector<std::string> Snapshot::notes() const {
   std::vector<std::string> notes;
   for (const Part& part : parts_) {
-    if (!part.note.empty()) notes.push_back(part.note);
+    if (!part.note.empty()) notes.push_back(field::oneLine(part.note));
   }
   for (const auto& reflector : reflectors_) {
     if (reflector->problem().empty()) continue;
-    notes.push_back(fmt::format("cannot watch {}: {}", nameOf(reflector->resource()), reflector->problem()));
+    notes.push_back(field::oneLine(
+        fmt::format("cannot watch {}: {}", nameOf(reflector->resource()), reflector->problem())));
   }
   return notes;
 }

@@ -203,17 +203,17 @@ std::optional<Cause> causeOf(const ObjectTree& tree) {
 }
 
 std::string toText(const std::string& what, const std::optional<Cause>& cause, const Style& style) {
-  const std::string title = style.paint(Color::Bold, what);
+  const std::string title = style.paint(Color::Bold, field::oneLine(what));
   if (!cause) return fmt::format("{} is {}\n", title, style.paint(Color::Green, "ready"));
   Table table{style};
   std::string why = cause->reason;
   if (!cause->message.empty()) why += (why.empty() ? "" : ": ") + cause->message;
-  if (!why.empty()) table.add({label("cause"), {field::oneLine(why), Color::Red}});
+  if (!why.empty()) table.add({label("cause"), {why, Color::Red}});
   std::string where = cause->object;
   if (!cause->service.empty()) where += fmt::format(", of service {}", cause->service);
   if (cause->same > 0) where += fmt::format("; {} more like it", cause->same);
   if (cause->others > 0) where += fmt::format("; {} with other causes", cause->others);
-  if (!where.empty()) table.add({label("object"), {field::oneLine(where)}});
+  if (!where.empty()) table.add({label("object"), {where}});
   table.add({label("to do"), {cause->advice}});
   return fmt::format("{} is {}\n{}", title, style.paint(Color::Red, "not ready"), table.text());
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/field/check.h"
+#include "common/field/show.h"
 #include "common/json/build.h"
 #include "common/k8s/drift.h"
 #include "common/k8s/drift_sides.h"
@@ -193,7 +194,7 @@ std::string toText(const std::vector<ChildChange>& changes, const Style& style) 
                                    [&](const Mark& each) { return each.kind == change.kind; });
     std::string line = fmt::format("{} {}", mark->mark, nameOf(change.key));
     if (!change.note.empty()) line += fmt::format(" ({})", change.note);
-    out += style.paint(mark->color, line) + '\n';
+    out += style.paint(mark->color, field::oneLine(line)) + '\n';
     out += unifiedDiff(change.before, change.after, style);
   }
   return out;

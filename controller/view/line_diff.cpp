@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/field/show.h"
+
 namespace dynamo::view {
 namespace {
 
@@ -166,7 +168,7 @@ std::string unifiedDiff(std::string_view before, std::string_view after, const S
     if (lines[i].mark == ' ') continue;
     const std::string path = pathAt(lines, i);
     const std::string head = path.empty() ? "@@ @@" : fmt::format("@@ {} @@", path);
-    out += "  " + style.paint(Color::Cyan, head) + '\n';
+    out += "  " + style.paint(Color::Cyan, field::oneLine(head)) + '\n';
     std::size_t last = i;
     for (std::size_t j = i; j < lines.size() && j <= last + 2 * kContextLines + 1; ++j) {
       if (lines[j].mark != ' ') last = j;
@@ -174,7 +176,7 @@ std::string unifiedDiff(std::string_view before, std::string_view after, const S
     const std::size_t end = std::min(last + kContextLines + 1, lines.size());
     for (std::size_t j = std::max(next, i - std::min(i, kContextLines)); j < end; ++j) {
       if (shown++ == kMaxDiffLines) return out + moreLines(lines, j, style);
-      out += "  " + style.paint(colorOf(lines[j].mark), lines[j].mark + lines[j].text) + '\n';
+      out += "  " + style.paint(colorOf(lines[j].mark), lines[j].mark + field::oneLine(lines[j].text)) + '\n';
     }
     next = end;
     i = end - 1;

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "common/field/show.h"
 #include "common/lifecycle/object.h"
 #include "controller/view/table.h"
 #include "controller/view/tree_table.h"
@@ -97,9 +96,9 @@ std::string toText(std::span<const ObjectEvent> events, const TextOptions& optio
     const std::string times = event.count > 1 ? fmt::format(" ({} times)", event.count) : "";
     table.add({{ageOf(event.last, options)},
                {event.type, event.type == "Warning" ? Color::Yellow : Color::Plain},
-               {field::oneLine(event.reason)},
-               {field::oneLine(event.object)},
-               {field::oneLine(event.message) + times}});
+               {event.reason},
+               {event.object},
+               {event.message + times}});
   }
   return table.text();
 }

@@ -49,14 +49,14 @@ std::string toText(const ObjectTree& tree, const TextOptions& options) {
   const Color color = object.ready ? Color::Green : Color::Red;
   Table table{options.style};
   if (hasPhase(object.kind)) table.add({label("phase"), {phaseText(object, options), color}});
-  table.add({label("ready"), {field::oneLine(readyText(object)), color}});
+  table.add({label("ready"), {readyText(object), color}});
   if (object.endpoints) table.add({label("endpoints"), countsOf(object.endpoints)});
   for (const Detail& detail : object.details) {
-    if (!detail.text.empty()) table.add({label(detail.title), {field::oneLine(detail.text)}});
+    if (!detail.text.empty()) table.add({label(detail.title), {detail.text}});
   }
   if (options.ages) table.add({label("age"), {ageOf(object.created, options)}});
   const std::string title = fmt::format("{} {}/{}", object.kind, object.namespaceName, object.name);
-  std::string text = options.style.paint(Color::Bold, title) + '\n' + table.text();
+  std::string text = options.style.paint(Color::Bold, field::oneLine(title)) + '\n' + table.text();
   return tree.nodes.empty() ? text : text + '\n' + treeText(tree.nodes, options);
 }
 
@@ -84,10 +84,9 @@ std::string toText(std::span<const ObjectSummary> objects, bool allNamespaces, c
     if (hasPhase(object.kind)) row.push_back({object.phase.empty() ? "none" : object.phase});
     if (object.endpoints) row.push_back(countsOf(object.endpoints));
     row.push_back({ageOf(object.since, options)});
-    for (const Detail& detail : object.details)
-      row.push_back({detail.text.empty() ? "-" : field::oneLine(detail.text)});
+    for (const Detail& detail : object.details) row.push_back({detail.text.empty() ? "-" : detail.text});
     row.push_back({ageOf(object.created, options)});
-    row.push_back({object.ready ? "" : field::oneLine(object.message)});
+    row.push_back({object.ready ? "" : object.message});
     table.add(std::move(row));
   }
   return table.text();

@@ -48,15 +48,14 @@ std::string summaryText(const GraphSummary& graph, const TextOptions& options) {
   const Color color = graph.ready ? Color::Green : Color::Red;
   Table table{options.style};
   table.add({label("state"), {graph.state.empty() ? "none" : graph.state, color}});
-  table.add({label("ready"), {field::oneLine(readyText(graph)), color}});
+  table.add({label("ready"), {readyText(graph), color}});
   table.add({label("replicas"), countsOf(graph.replicas)});
   if (graph.rollingUpdate)
-    table.add({label("rolling update"), {field::oneLine(rollingUpdateText(*graph.rollingUpdate, options))}});
-  if (graph.restart) table.add({label("restart"), {field::oneLine(restartText(*graph.restart))}});
+    table.add({label("rolling update"), {rollingUpdateText(*graph.rollingUpdate, options)}});
+  if (graph.restart) table.add({label("restart"), {restartText(*graph.restart)}});
   if (options.ages) table.add({label("age"), {ageOf(graph.created, options)}});
-  return options.style.paint(Color::Bold,
-                             fmt::format("DynamoGraphDeployment {}/{}", graph.namespaceName, graph.name)) +
-         '\n' + table.text();
+  const std::string title = fmt::format("DynamoGraphDeployment {}/{}", graph.namespaceName, graph.name);
+  return options.style.paint(Color::Bold, field::oneLine(title)) + '\n' + table.text();
 }
 
 }  // namespace
@@ -84,7 +83,7 @@ std::string toText(std::span<const GraphSummary> graphs, bool allNamespaces, con
     row.push_back({graph.rollingUpdate ? graph.rollingUpdate->phase : "-"});
     row.push_back({graph.restart ? graph.restart->phase : "-"});
     row.push_back({ageOf(graph.created, options)});
-    row.push_back({graph.ready ? "" : field::oneLine(graph.message)});
+    row.push_back({graph.ready ? "" : graph.message});
     table.add(std::move(row));
   }
   return table.text();

@@ -1,8 +1,16 @@
 #include "controller/view/table.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "common/field/show.h"
 
 namespace dynamo::view {
+
+void Table::add(std::vector<Cell> row) {
+  for (Cell& cell : row) cell.text = field::oneLine(cell.text);
+  rows_.push_back(std::move(row));
+}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths;

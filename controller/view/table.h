@@ -17,7 +17,8 @@ class Table {
  public:
   explicit Table(Style style) : style_(style) {}
 
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  /// Replaces control characters by spaces: texts of a cluster must not break lines or control the terminal.
+  void add(std::vector<Cell> row);
   /// Returns one line per row. Two spaces separate columns, and lines have no trailing spaces.
   std::string text() const;
 

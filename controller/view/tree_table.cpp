@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "common/field/show.h"
 #include "controller/view/age.h"
 #include "controller/view/status_node.h"
 
@@ -13,7 +12,7 @@ Cell stateOf(const Node& node) {
   std::string text = node.state;
   if (!node.message.empty()) text += (text.empty() ? "" : ": ") + node.message;
   const Color unready = node.state == kUnknown ? Color::Yellow : Color::Red;
-  return {field::oneLine(text), node.ready ? Color::Green : unready};
+  return {text, node.ready ? Color::Green : unready};
 }
 
 class TreeTable {

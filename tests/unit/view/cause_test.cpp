@@ -169,6 +169,14 @@ TEST_CASE("what may not be listed is no cause, but what is known below its servi
   }
 }
 
+TEST_CASE("texts of the cluster do not control the terminal") {
+  const GraphTree tree = graph("a\x1b[2J", "b\nc", {});
+  CHECK(toText("g\x1b[2J", causeOf(tree), Style{}) ==
+        "g [2J is not ready\n"
+        "  cause  a [2J: b c\n"
+        "  to do  Wait, and follow it with kubectl dynamo status -w.\n");
+}
+
 TEST_CASE("what concerns the whole graph comes before its objects") {
   const std::vector<Node> crash = {service("A", {node("Pod", "a-1", "CrashLoop", "x")})};
   GraphTree refused = graph("failed_to_reconcile_the_resources", "Service g is controlled by h", crash);

@@ -105,6 +105,15 @@ TEST_CASE("a child is created, changed, left or refused") {
   }
 }
 
+TEST_CASE("names and notes do not control the terminal") {
+  ChildChange change;
+  change.kind = ChangeKind::Refused;
+  change.key.kind = "Deployment";
+  change.key.name = "d\x1b[2J";
+  change.note = "a\nb";
+  CHECK(toText({change}, Style{}) == "! Deployment d [2J (a b)\n");
+}
+
 TEST_CASE("the summary counts what happens") {
   const auto change = [](ChangeKind kind) {
     ChildChange made;

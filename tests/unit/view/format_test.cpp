@@ -65,4 +65,29 @@ TEST_CASE("columns of a table are aligned, and lines have no spaces at their end
         "b\n");
 }
 
+TEST_CASE("a cell is one line without control characters, and only colours are sequences") {
+  struct Row {
+    std::string cell;
+    std::string text;
+  };
+  const std::vector<Row> rows = {
+      {"a\nb\tc\r", "a b c "},
+      {"\x1b[2J\x1b]0;t\x07", " [2J ]0;t "},
+      {"\x7f", " "},
+      {"\xc2\x9b"
+       "31m",
+       " 31m"},
+      {"├─ é", "├─ é"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    Table plain{Style{}};
+    plain.add({{"x"}, {row.cell}, {"y"}});
+    CHECK(plain.text() == "x  " + row.text + "  y\n");
+    Table colored{Style{true}};
+    colored.add({{row.cell, Color::Red}});
+    CHECK(colored.text() == "\x1b[31m" + row.text + "\x1b[0m\n");
+  }
+}
+
 }  // namespace dynamo::view

@@ -63,6 +63,23 @@ TEST_CASE("replicas of a graph are those of its services") {
   CHECK(summaryOf(graph).replicas == Counts{2, 4});
 }
 
+TEST_CASE("texts of a graph do not control the terminal") {
+  GraphTree tree;
+  tree.summary.namespaceName = "demo";
+  tree.summary.name = "g\x1b[2J";
+  tree.summary.state = "pending\n";
+  tree.summary.restart = RestartStatus{"Completed", "\xc2\x9b", {}};
+  Node node;
+  node.kind = "Pod";
+  node.name = "p\x1b[2J";
+  node.message = "\x7f";
+  tree.nodes = {node};
+  const std::string text = toText(tree, {Style{}, kNow, false});
+  CHECK(text.starts_with("DynamoGraphDeployment demo/g [2J\n  state     pending \n"));
+  CHECK_THAT(text, Catch::Contains("restart   Completed, id  \n") && Catch::Contains("└─ Pod p [2J "));
+  CHECK(text.find_first_of("\x1b\x7f") == std::string::npos);
+}
+
 TEST_CASE("a list of graphs has one line for each") {
   GraphSummary first;
   first.namespaceName = "demo";

@@ -132,6 +132,8 @@ TEST_CASE("a hunk has its path and three lines around each difference") {
         "     - name: other\n"
         "     replicas: 1\n");
   CHECK(unifiedDiff(before, before, Style{}).empty());
+  CHECK(unifiedDiff("\x1b[2J:\n  a: 1\n", "\x1b[2J:\n  a: \xc2\x9b\n", Style{}) ==
+        "  @@  [2J @@\n    [2J:\n  -  a: 1\n  +  a:  \n");
 }
 
 TEST_CASE("differences that are near each other share a hunk") {
