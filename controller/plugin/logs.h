@@ -17,7 +17,9 @@ struct LogsOptions : TargetOptions {
 };
 
 /// Replaces this program by `kubectl logs` with a selector of the pods. kubectl writes "[pod/NAME/CONTAINER]"
-/// before each line. Returns only if kubectl is not run: 1 if there is no pod, 2 for an error.
+/// before each line. If only some pods have the container, several kubectls may be run, and the other pods
+/// are named on the standard error. Otherwise it returns only if kubectl is not run: 1 if there is no pod, 2
+/// for an error.
 int runLogs(const LogsOptions& options);
 
 }  // namespace dynamo::plugin

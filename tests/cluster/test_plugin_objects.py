@@ -172,18 +172,73 @@ class Objects(FailingGraph):
         self.assertEqual(sorted(ran.stdout.splitlines()), ["[pod/w-0/main] first of main", "[pod/w-1/main] first of main"])
         self.assertEqual(self.kubelet.requests[-1][1]["tailLines"], "7")
 
+    def debug(self, pod):
+        """Adds the ephemeral container `debugger`."""
+        more = {"spec": {"ephemeralContainers": [{"name": "debugger", "image": "i:1"}]}}
+        self.plane.api("PATCH", f"{PODS}/{pod}/ephemeralcontainers", more, "application/strategic-merge-patch+json")
+        state = {"name": "debugger", "ready": False, "restartCount": 0, "image": "i:1", "imageID": "", "containerID": "x://2", "state": {"running": {}}}
+        self.plane.api("PATCH", f"{PODS}/{pod}/status", {"status": {"ephemeralContainerStatuses": [state]}}, "application/merge-patch+json")
+
+    def test_logs_of_a_container_that_some_pods_do_not_have(self):
+        self.apply(graph())
+        self.make_pods()
+        self.debug("w-0")
+        for args, pods, skipped in (
+            (["-c", "side"], ["w-0"], ["f-0", "w-1"]),
+            (["Worker", "-c", "side"], ["w-0"], ["w-1"]),
+            (["-c", "debugger"], ["w-0"], ["f-0", "w-1"]),
+            (["-c", "main"], ["f-0", "w-0", "w-1"], []),
+        ):
+            with self.subTest(args):
+                ran = self.run_demo("logs", "llama", *args)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                container = args[-1]
+                self.assertEqual(sorted(ran.stdout.splitlines()), [f"[pod/{pod}/{container}] first of {container}" for pod in pods])
+                lines = [f"kubectl-dynamo: skipped pod {pod}, which has no container {container}" for pod in skipped]
+                self.assertEqual(sorted(ran.stderr.splitlines()), lines)
+        # One service whose pods all have the container, and one of whose pods only one has it.
+        self.debug("f-0")
+        ran = self.run_demo("logs", "llama", "-c", "debugger")
+        self.assertEqual((ran.returncode, len(ran.stderr.splitlines())), (0, 1), ran.stderr)
+        self.assertEqual(ran.stdout.splitlines(), ["[pod/w-0/debugger] first of debugger", "[pod/f-0/debugger] first of debugger"])
+        self.kubelet.more.set()
+        ran = self.run_demo("logs", "llama", "-c", "debugger", "-f")
+        self.assertEqual((ran.returncode, ran.stdout.count("first of"), ran.stdout.count("second of")), (0, 2, 2))
+        ran = self.run_demo("logs", "llama", "-c", "none")
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertEqual(ran.stderr, "kubectl-dynamo: no pod has a container none; they have debugger, main, side\n")
+
+    def test_the_processes_that_follow_logs_end_with_their_parent(self):
+        self.apply(graph())
+        self.make_pods()
+        self.debug("f-0")
+        self.debug("w-0")
+        self.kubelet.more.clear()
+        self.addCleanup(self.kubelet.more.set)
+        command = [PLUGIN, "logs", "llama", "-n", "demo", "-c", "debugger", "-f"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        with subprocess.Popen(command, env=self.plane.environment(), **pipes) as process:
+            self.addCleanup(process.kill)
+            for _ in range(2):
+                process.stdout.readline()
+            process.terminate()
+            rest, _ = process.communicate(timeout=20)  # until no process has the pipe
+            self.assertEqual(rest, "")
+
     def test_following_logs(self):
         self.apply(graph())
         self.make_pods()
         self.kubelet.more.clear()
+        self.debug("w-1")
         command = [PLUGIN, "logs", "llama", "Worker", "-n", "demo", "-f"]
         with subprocess.Popen(command, env=self.plane.environment(), stdout=subprocess.PIPE, text=True) as process:
             self.addCleanup(process.kill)
-            first = sorted(process.stdout.readline() for _ in range(3))
-            self.assertEqual([line.split()[0] for line in first], ["[pod/w-0/main]", "[pod/w-0/side]", "[pod/w-1/main]"])
+            first = sorted(process.stdout.readline() for _ in range(4))
+            self.assertEqual([line.split()[0] for line in first],
+                             ["[pod/w-0/main]", "[pod/w-0/side]", "[pod/w-1/debugger]", "[pod/w-1/main]"])
             self.kubelet.more.set()
             rest, _ = process.communicate(timeout=30)
-            self.assertEqual(rest.count("second of"), 3)
+            self.assertEqual(rest.count("second of"), 4)
         self.assertEqual(process.returncode, 0)
 
     def test_restart_of_all_services_keeps_the_strategy(self):
