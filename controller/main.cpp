@@ -4,6 +4,7 @@
 #include <functional>
 #include <iostream>
 
+#include "common/commands/usage.h"
 #include "controller/commands/copy_output.h"
 #include "controller/commands/crds_apply.h"
 #include "controller/commands/moved.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   CLI::App app{"The controller of NVIDIA Dynamo resources.", "dynamo-controller"};
   app.set_version_flag("--version", std::string{"dynamo-controller "} + DYNAMO_VERSION);
   app.require_subcommand(1);
+  app.failure_message(commands::usageError);
   std::function<int()> run;
   controller::RunOptions runOptions;
   controller::addRun(app, run, runOptions);

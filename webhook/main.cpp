@@ -9,6 +9,7 @@
 
 #include "certs/command.h"
 #include "common/commands/command_line.h"
+#include "common/commands/usage.h"
 #include "common/runtime/memory.h"
 #include "common/runtime/resources.h"
 #include "webhook/commands/serve.h"
@@ -103,6 +104,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Admission and conversion webhook of the NVIDIA Dynamo operator", "dynamo-webhook"};
   app.set_version_flag("--version", std::string{webhook::kVersion});
   app.require_subcommand(1);
+  app.failure_message(commands::usageError);
   std::function<int()> run;
   webhook::ServeOptions serve;
   certs::CertsCommandOptions certificates;

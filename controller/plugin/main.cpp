@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/commands/command_line.h"
+#include "common/commands/usage.h"
 #include "controller/plugin/command_line.h"
 #include "controller/plugin/program.h"
 
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
       "kubectl dynamo"};
   app.set_version_flag("--version", std::string{plugin::kProgram.name} + " " + DYNAMO_VERSION);
   app.require_subcommand(1);
+  app.failure_message(commands::usageError);
   std::function<int()> run;
   plugin::addCommands(app, run);
   commands::addOfflineCommands(app, run, plugin::kProgram);

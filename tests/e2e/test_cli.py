@@ -453,7 +453,8 @@ class Usage(unittest.TestCase):
     # arguments, exit status, text on standard error
     TABLE = [
         ([], 2, "subcommand"),
-        (["bogus"], 2, ""),
+        (["bogus"], 2, 'unknown command "bogus"\n'),
+        (["chekc"], 2, 'unknown command "chekc"\n\nDid you mean this?\n\tcheck\n'),
         (["check"], 2, "--filename is required"),
         (["check", "-f", "-", "-o", "xml"], 2, "xml"),
         (["serve", "--listen", "nonsense"], 1, '--listen: "nonsense": must be ADDRESS:PORT or :PORT'),
@@ -479,6 +480,12 @@ class Usage(unittest.TestCase):
                 done = run(*arguments)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
                 self.assertIn(text, done.stderr)
+
+    def test_unknown_commands_of_the_other_programs(self):
+        for binary, word, meant in ((PLUGIN, "statsu", "status"), (CONTROLLER, "smok", "smoke")):
+            done = run(word, binary=binary)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(f'unknown command "{word}"\n\nDid you mean this?\n\t{meant}\n', done.stderr)
 
     def test_commands_that_the_plugin_has(self):
         for arguments in (["status"], ["status", "--help"], ["diff", "-f", "graph.yaml"], ["render", "-o", "tree", "-f", "-"]):
