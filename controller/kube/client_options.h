@@ -28,6 +28,8 @@ struct ClientOptions {
   std::string userAgent = "dynamo-controller";
   /// The field manager of every write that does not set one.
   std::string fieldManager = "dynamo-controller";
+  /// Errors of connections tell people that HTTPS_PROXY has no effect, if it is set for the server.
+  bool hintsAtProxy = false;
 };
 
 /// Requests only wait for requests with the same slots, so that slow writes of objects delay no others.

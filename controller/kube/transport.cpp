@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "common/observability/log.h"
+#include "controller/kube/proxy_hint.h"
 
 namespace dynamo::kube {
 
@@ -64,6 +65,7 @@ Transport::Transport(runtime::EventLoop& loop, RestConfig config, ClientMetrics*
   turns_.emplace(Slots::Objects, Turns{loop, options_.maxInFlight});
   turns_.emplace(Slots::Cluster, Turns{loop, options_.maxClusterInFlight});
   turns_.emplace(Slots::Events, Turns{loop, options_.maxEventsInFlight});
+  if (options_.hintsAtProxy) proxyHint_ = proxyHint(config_.server, processEnvironment());
   if (!config_.credentials) config_.credentials = std::make_shared<Credentials>(Credentials::Parts{});
 }
 
@@ -122,7 +124,10 @@ Task<Result<ReplyHead>> Transport::sendRequest(const HttpRequest& request, Excha
       auto opened = co_await ClientSession::open(loop_, std::move(target), on.context, on.deadline);
       if (const auto* error = std::get_if<TransportError>(&opened)) {
         untrusted_ = untrusted_ || error->problem == runtime::TransportProblem::Untrusted;
-        co_return errorOf(*error);
+        ApiError told = errorOf(*error);
+        const bool cancelled = error->problem == runtime::TransportProblem::Cancelled;
+        if (error->stage == runtime::Stage::Connect && !cancelled) told.message += proxyHint_;
+        co_return std::move(told);
       }
       on.session.emplace(std::get<ClientSession>(std::move(opened)));
     }

@@ -46,6 +46,7 @@ class Transport : public RoundTripper {
   RestConfig config_;
   ClientMetrics* metrics_;
   ClientOptions options_;
+  std::string proxyHint_;  ///< added to errors of connections
   WriteGate gate_;
   std::map<Slots, Turns> turns_;
   ConnectionPool pool_;

@@ -32,6 +32,7 @@ kube::ClientOptions clientOptions() {
   kube::ClientOptions options;
   options.userAgent = fmt::format("{}/{}", kProgram.name, kProgram.version);
   options.fieldManager = kProgram.name;
+  options.hintsAtProxy = true;
   return options;
 }
 

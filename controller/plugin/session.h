@@ -35,7 +35,7 @@ void report(std::string_view message);
 int fail(std::string_view message);
 
 /// Returns options with the name and version of this program as the user agent, and its name as the field
-/// manager.
+/// manager. People run this program where HTTPS_PROXY is set for kubectl, so errors tell that it is not used.
 kube::ClientOptions clientOptions();
 
 std::chrono::sys_seconds currentTime();

@@ -211,6 +211,25 @@ class Status(FailingGraph):
         self.assertIn("the cluster has not answered within the timeout", ran.stderr)
         self.assertLess(time.monotonic() - began, 5)
 
+    def test_an_unreachable_api_server_behind_a_proxy(self):
+        # 0.0.0.0 is this machine, but no loopback address, for which no proxy is used.
+        cluster = {"server": "https://0.0.0.0:1"}
+        config = {
+            "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"}
+        file = self.facts_file.parent / "unreachable.kubeconfig"
+        file.write_text(json.dumps(config))
+        hint = " (HTTPS_PROXY is set, but this program does not support proxies)"
+        proxy = {"HTTPS_PROXY": "http://u:hunter2@p:1"}
+        for environment, hinted in (({}, False), (proxy, True), ({**proxy, "NO_PROXY": "0.0.0.0/8"}, False)):
+            for args in (["status"], ["why", "llama"], ["restart", "llama"]):
+                with self.subTest(args, **environment):
+                    ran = self.run_command(*args, kubeconfig=file, environment=environment)
+                    self.assertEqual(ran.returncode, 2)
+                    self.assertIn("cannot connect to 127.0.0.1:1: Connection refused", ran.stderr)
+                    self.assertEqual(hint in ran.stderr, hinted, ran.stderr)
+                    self.assertNotIn("hunter2", ran.stderr)
+
     def test_ctrl_c_ends_a_watch(self):
         self.make()
         process = self.watch()
