@@ -291,7 +291,8 @@ Outcome checkpointOutcome(const Value& checkpoint, const render::Children& child
     // A Job is only created, so one that exists is no error of the write.
     const k8s::ObjectKey& job = children.items.front().key;
     if (isOfPredecessor(applied.objects, job, checkpoint)) {
-      failures.emplace_back(LookAgain{k8s::toText(job) + " of an earlier checkpoint still exists"});
+      failures.emplace_back(LookAgain{
+          k8s::toText(job) + " belongs to an earlier checkpoint or is being deleted: it is awaited"});
     } else {
       failures.emplace_back(Permanent{k8s::toText(job) + " exists and does not belong to this checkpoint"});
     }

@@ -52,20 +52,6 @@ bool hasModel(const Value& request) {
   return !json::findText(specOf(request), "model").empty();
 }
 
-/// How many bytes of annotations the output may take.
-std::size_t roomForOutput(const Value& request) {
-  std::size_t others = kGeneratedGraph.size() + kAdditionalResources.size();
-  if (const Value* annotations = annotationsOf(request)) {
-    for (const auto& each : annotations->GetObject()) {
-      const std::string_view key = json::text(each.name);
-      if (key != kGeneratedGraph && key != kAdditionalResources)
-        others += key.size() + json::text(each.value).size();
-    }
-  }
-  const std::size_t left = k8s::kMaxAnnotationBytes - std::min(others, k8s::kMaxAnnotationBytes);
-  return std::min(left, kMaxGraphBytes);
-}
-
 /// The overrides of a v1alpha1 request; an empty object if there are none.
 json::Document deploymentOverrides(const Value& request) {
   json::Document overrides;
@@ -137,15 +123,34 @@ Value withoutRetries(Allocator& allocator) {
   return make.object("spec", make.object("backoffLimit", 0));
 }
 
-Value annotationsPatch(const Value& request, const ProfilingOutput& output, Allocator& allocator) {
+std::size_t roomForOutput(const Value& request) {
+  std::size_t others = kGeneratedGraph.size() + kAdditionalResources.size();
+  if (const Value* annotations = annotationsOf(request)) {
+    for (const auto& each : annotations->GetObject()) {
+      const std::string_view key = json::text(each.name);
+      if (key != kGeneratedGraph && key != kAdditionalResources)
+        others += key.size() + json::text(each.value).size();
+    }
+  }
+  const std::size_t left = k8s::kMaxAnnotationBytes - std::min(others, k8s::kMaxAnnotationBytes);
+  return std::min(left, kMaxGraphBytes);
+}
+
+Value annotationsPatch(const Value& request, const ProfilingOutput& output, std::size_t room,
+                       Allocator& allocator) {
   const json::Maker make{allocator};
-  const std::size_t room = roomForOutput(request);
   const std::string graph = text::toYaml(output.graph);
   const std::string additional = additionalText(output);
   Value annotations = make.object();
-  if (graph.size() <= room) make.set(annotations, kGeneratedGraph, std::string_view{graph});
-  if (!additional.empty() && graph.size() + additional.size() <= room)
-    make.set(annotations, kAdditionalResources, std::string_view{additional});
+  const auto set = [&](std::string_view key, std::string_view text, bool fits) {
+    if (fits) {
+      make.set(annotations, key, text);
+    } else if (!annotationOf(request, key).empty()) {  // that of another output
+      make.set(annotations, key, Value{});
+    }
+  };
+  set(kGeneratedGraph, graph, graph.size() <= room);
+  set(kAdditionalResources, additional, !additional.empty() && graph.size() + additional.size() <= room);
   return make.object("metadata", make.object("annotations", std::move(annotations)));
 }
 
@@ -232,9 +237,12 @@ bool isOfRequest(const Value& object, const Value& request) {
 }
 
 bool isEarlierGraph(const Value& graph, const Value& request) {
-  const Value* generated = findCondition(statusOf(request), "SpecGenerated");
-  const auto since = parseTime(json::findText(generated, "lastTransitionTime"));
-  const auto created = parseTime(json::findText(metadataOf(graph), "creationTimestamp"));
+  // Both times are of the API server.
+  const auto createdAt = [](const Value& object) {
+    return parseTime(json::findText(metadataOf(object), "creationTimestamp"));
+  };
+  const auto since = createdAt(request);
+  const auto created = createdAt(graph);
   return !since || !created || *created < *since;
 }
 

@@ -2,6 +2,7 @@
 // What a DynamoGraphDeploymentRequest (v1beta1) needs next, and the objects that its output becomes. The
 // controller does the step, then writes the status that request_status.h makes of its result.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,8 +55,11 @@ json::Value withoutRetries(json::Allocator& allocator);
 /// The patch of the request's annotations with the output. What would not fit beside its other annotations is
 /// left out: first the additional documents, then the graph, which is in the results, too (decision
 /// life-Q18).
-json::Value annotationsPatch(const json::Value& request, const ProfilingOutput& output,
+/// What a request has of another output is removed. `room`: the most bytes of the annotations.
+json::Value annotationsPatch(const json::Value& request, const ProfilingOutput& output, std::size_t room,
                              json::Allocator& allocator);
+/// How many bytes the annotations of the output may take beside those that the cache has.
+std::size_t roomForOutput(const json::Value& request);
 
 /// Whether a request has the annotations of a patch already.
 bool hasAnnotations(const json::Value& request, const json::Value& patch);
@@ -79,7 +83,7 @@ std::vector<json::Value> additionalDocuments(const json::Value& request, json::A
 /// Whether an object has the labels of the request.
 bool isOfRequest(const json::Value& object, const json::Value& request);
 
-/// Whether a graph was there before its spec was generated, so that another request of this name has made it.
+/// Whether a graph was there before the request, so that another request of this name has made it.
 bool isEarlierGraph(const json::Value& graph, const json::Value& request);
 
 }  // namespace dynamo::lifecycle

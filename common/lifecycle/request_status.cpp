@@ -106,8 +106,8 @@ Outcome RequestStatus::jobRefused(const std::string& problems) {
   return done();
 }
 
-Outcome RequestStatus::jobWaits(const std::string& problems) {
-  const std::string message = profilingMessage(problems);
+Outcome RequestStatus::jobWaits(const std::string& problems, bool isHardwareKnown) {
+  const std::string message = isHardwareKnown ? profilingMessage(problems) : problems;
   if (json::findText(findCondition(stored_, type::kProfiling), "message") !=
       shortened(message, kMaxConditionMessage))
     outcome_.events.push_back(warning("ProfilingJobFailed", problems));

@@ -49,8 +49,8 @@ class RequestStatus {
   Outcome notDiscovered(Ending why);
   Outcome jobRefused(const std::string& problems);
   /// The Job cannot be created now, for example because of a quota or a Job of somebody else. It is tried
-  /// again (decision life-Q34).
-  Outcome jobWaits(const std::string& problems);
+  /// again (decision life-Q34). `isHardwareKnown`: false if the hardware that was found is gone.
+  Outcome jobWaits(const std::string& problems, bool isHardwareKnown = true);
   Outcome jobCreated(std::string_view job, std::string_view hardware = {});
 
   // Profiling

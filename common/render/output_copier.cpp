@@ -15,7 +15,7 @@ say() { echo "output-copier: $*"; }
 
 publish() {
   tries=0
-  while [ "$tries" -lt 720 ]; do
+  while [ "$tries" -lt "$most" ]; do
     tries=$((tries + 1))
     if manifest=$(kubectl create configmap "$config_map" --namespace="$namespace" --dry-run=client -o yaml "$@") &&
       manifest=$(printf '%s\n' "$manifest" | kubectl label --local -f - -o yaml "$name_label" "$manager_label") &&
@@ -29,7 +29,9 @@ publish() {
   return 1
 }
 
+# An error is not worth an hour of GPUs.
 fail() {
+  most=24
   say "$1"
   set -- --from-literal="$error_key=$1"
   if [ -f "$folder/$status_key" ]; then set -- "$@" --from-file="$status_key=$folder/$status_key"; fi
@@ -104,10 +106,21 @@ case $value in
 esac
 
 if [ ! -f "$folder/$result_key" ]; then fail "the profiler has written no $result_key"; fi
+# A ConfigMap holds 1 MiB. The data of the web interface can be missing.
 set --
+size=0
 for key in "$result_key" "$status_key" "$web_ui_key"; do
-  if [ -f "$folder/$key" ]; then set -- "$@" --from-file="$key=$folder/$key"; fi
+  if [ ! -f "$folder/$key" ]; then continue; fi
+  bytes=$(wc -c < "$folder/$key") || bytes=0
+  size=$((size + bytes))
+  if [ "$size" -gt 1040000 ]; then
+    if [ "$key" != "$web_ui_key" ]; then fail "the output is too large for a ConfigMap"; fi
+    say "$key is too large and left out"
+    continue
+  fi
+  set -- "$@" --from-file="$key=$folder/$key"
 done
+most=720
 if publish "$@"; then say "the results are in ConfigMap $config_map"; fi
 exit 0
 )sh";

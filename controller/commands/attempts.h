@@ -27,6 +27,8 @@ class Attempts {
   /// Whether missing rights or unknown credentials may still come: an API server that has just started, or
   /// that has not seen new rules yet, refuses for a moment. To be called at each such refusal.
   bool mayBeAllowedSoon();
+  /// To be called at each answer that is no such refusal.
+  void allowed() { refused_.reset(); }
 
  private:
   runtime::EventLoop& loop_;

@@ -17,6 +17,7 @@
 #include "common/api/dgdr.h"
 #include "common/field/finding.h"
 #include "common/json/build.h"
+#include "common/lifecycle/failures.h"
 #include "common/lifecycle/job_status.h"
 #include "common/lifecycle/profiler_files.h"
 #include "common/observability/log.h"
@@ -43,6 +44,7 @@ constexpr seconds kFilesMayBeLate{120};
 constexpr seconds kFilePoll{2};
 /// How often a write is tried, and the pause between two: an hour in all, because the output has taken hours.
 constexpr int kWrites = 720;
+constexpr int kWritesOfError = 24;
 constexpr seconds kWritePause{5};
 /// More than a ConfigMap can hold is not read.
 constexpr std::size_t kMaxFileBytes = 2 * lifecycle::kMaxConfigMapBytes;
@@ -86,7 +88,7 @@ class CopyCommand {
     json::Document memory;
     const json::Value made =
         lifecycle::outputConfigMap(options_.request, options_.namespaceName, files, memory.GetAllocator());
-    co_await write(made);
+    co_await write(made, problem.empty() ? kWrites : kWritesOfError);
   }
 
  private:
@@ -121,12 +123,12 @@ class CopyCommand {
     return lifecycle::containerState(pod, options_.container, "terminated") != nullptr;
   }
 
-  Task<void> write(const json::Value& made) {
+  Task<void> write(const json::Value& made, int tries) {
     const std::string name = fmt::format("{}{}", dgdr::kOutputConfigMapPrefix, options_.request);
     kube::PatchOptions apply;
     apply.fieldManager = kFieldManager;
     std::string error;
-    for (int i = 0; i < kWrites; ++i) {
+    for (int i = 0; i < tries; ++i) {
       std::string body = json::dump(made);
       const auto answer = co_await client_.patch(resourceOf("", "ConfigMap"), options_.namespaceName, name,
                                                  kube::PatchType::Apply, std::move(body), apply);
@@ -137,6 +139,9 @@ class CopyCommand {
       }
       if (failed->message != error) say(fmt::format("cannot write ConfigMap {}: {}", name, failed->message));
       error = failed->message;
+      const bool invalid =
+          failed->reason == kube::Reason::Invalid || failed->reason == kube::Reason::BadRequest;
+      if (invalid && !lifecycle::isDenied(error)) co_return;  // it stays so
       co_await pause(kWritePause);
     }
   }

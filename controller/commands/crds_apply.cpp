@@ -189,8 +189,10 @@ class ApplyCommand {
 
   /// Whether the request is sent again.
   bool mayPass(const kube::ApiError& error, Progress& progress) {
-    if (error.reason != kube::Reason::Forbidden && error.reason != kube::Reason::Unauthorized)
+    if (error.reason != kube::Reason::Forbidden && error.reason != kube::Reason::Unauthorized) {
+      attempts_.allowed();
       return error.transient();
+    }
     progress.starting = true;
     return attempts_.mayBeAllowedSoon();
   }

@@ -45,6 +45,7 @@ Task<std::string> pass(kube::Client& client, Attempts& attempts, const install::
     const auto answer = co_await client.create(check.resource, namespaceName, std::move(body), true, call);
     install::Judgement judgement = check.judge(answer, namespaceName);
     if (judgement.verdict == Verdict::Passed) co_return std::string{};
+    if (judgement.verdict != Verdict::NotAllowed) attempts.allowed();
     const bool refused = judgement.verdict == Verdict::NotAllowed && !attempts.mayBeAllowedSoon();
     if (refused || judgement.verdict == Verdict::Failed) co_return judgement.reason;
     // The end of the time may have cut the last request short.

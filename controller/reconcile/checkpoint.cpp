@@ -45,7 +45,6 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   }
   const render::Context context = environment.context(lookedUp);
   Observed observed = observeCheckpoint(environment.cache, checkpoint);
-  if (!lifecycle::followsJob(checkpoint)) environment.endedJobs.forget(checkpoint);
   const json::Value* ended = environment.endedJobs.find(checkpoint);
   if (ended != nullptr && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr)
     putCopy(observed, *ended);

@@ -128,7 +128,6 @@ Task<ReconcileResult> reconcileRequest(Environment& environment, k8s::ObjectKey 
     Ending ended = co_await carryOut(environment, request, *deletion, writer);
     co_return resultOf(*deletion, std::move(ended), {});
   }
-  if (lifecycle::requestStep(request) != RequestStep::FollowJob) environment.endedJobs.forget(request);
   RequestReconcile reconcile{environment, request, std::move(writer)};
   co_return co_await reconcile.run();
 }

@@ -24,6 +24,11 @@ namespace {
 /// How long the output of a complete Job may be late (decision life-Q5).
 constexpr std::chrono::seconds kOutputMayBeLate{60};
 
+void warnOfLeft(const std::vector<std::string>& left, Outcome& outcome) {
+  for (const std::string& problem : left)
+    outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", problem));
+}
+
 }  // namespace
 
 Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
@@ -48,20 +53,30 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   std::vector<std::string> left;
   Ending applied = co_await applyConfigMaps(result.additional, nullptr, left);
   if (!isDone(applied)) co_return co_await outputRefused(std::move(applied));
-  Value annotations = lifecycle::annotationsPatch(request_, result, allocator());
-  const bool isAnnotated = json::find(lifecycle::annotationsOf(annotations), lifecycle::kGeneratedGraph);
-  Outcome outcome = status().generated(result, isAnnotated);
-  if (lifecycle::hasAnnotations(request_, annotations)) {
-    // An earlier reconcile has written and told this, but not the status.
-    std::erase_if(outcome.events, [](const auto& event) { return event.reason == "SpecGenerated"; });
-  } else {
-    outcome.writes.push_back(lifecycle::patchOf(request_, std::move(annotations)));
-  }
-  for (const std::string& problem : left)
-    outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", problem));
+  Outcome outcome = outputTaken(result, lifecycle::roomForOutput(request_), left);
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
+  if (lifecycle::isInvalid({&written, 1})) {
+    // The request has annotations that the cache does not know, such as that of kubectl.
+    outcome = outputTaken(result, 0, left);
+    written = co_await carryOut(environment_, request_, outcome, writer_);
+  }
   if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));
   co_return co_await outputRefused(std::move(written));
+}
+
+Outcome RequestReconcile::outputTaken(const lifecycle::ProfilingOutput& output, std::size_t room,
+                                      const std::vector<std::string>& left) {
+  Value annotations = lifecycle::annotationsPatch(request_, output, room, allocator());
+  const bool isAnnotated = json::find(lifecycle::annotationsOf(annotations), lifecycle::kGeneratedGraph);
+  Outcome outcome = status().generated(output, isAnnotated);
+  if (!lifecycle::hasAnnotations(request_, annotations)) {
+    outcome.writes.push_back(lifecycle::patchOf(request_, std::move(annotations)));
+  } else if (isAnnotated) {
+    // An earlier reconcile has written and told this, but not the status.
+    std::erase_if(outcome.events, [](const auto& event) { return event.reason == "SpecGenerated"; });
+  }
+  warnOfLeft(left, outcome);
+  return outcome;
 }
 
 Task<ReconcileResult> RequestReconcile::outputRefused(Ending why) {
@@ -88,11 +103,20 @@ Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documen
           fmt::format("{} exists and does not belong to this request: it stays as it is", k8s::toText(key)));
       continue;
     }
-    // The pods of a graph that runs use it.
-    if (graph == nullptr && lifecycle::controllerOf(live) != nullptr) continue;
+    if (lifecycle::controllerOf(live) != nullptr &&
+        (graph == nullptr || !lifecycle::isControlledBy(live, *graph))) {
+      // The pods of another graph use it.
+      if (graph != nullptr)
+        left.push_back(fmt::format("{} belongs to another graph: it stays as it is", k8s::toText(key)));
+      continue;
+    }
     auto answer = co_await applyChild(environment_.client, resource, key, wanted, true,
                                       live.IsNull() ? nullptr : &live);
-    if (auto* error = std::get_if<kube::ApiError>(&answer)) co_return failureOf(key, *error);
+    if (auto* error = std::get_if<kube::ApiError>(&answer)) {
+      Ending failed = failureOf(key, *error);
+      if (!lifecycle::isInvalid({&failed, 1})) co_return failed;
+      left.push_back(messageOf(failed));
+    }
   }
   co_return Done{};
 }
@@ -128,20 +152,21 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
                                                       json::dump(graph));
     if (auto* error = std::get_if<kube::ApiError>(&answer)) {
       Ending ended = failureOf(key, *error);
-      if (!isPermanent(ended)) co_return co_await graphWaits(std::move(ended));
+      if (!lifecycle::isInvalid({&ended, 1})) co_return co_await graphWaits(std::move(ended));
       Outcome outcome = status().graphRefused(messageOf(ended));
       outcome.failures.push_back(std::move(ended));
       co_return co_await finish(std::move(outcome));
     }
     live = std::move(std::get<Document>(answer));
   }
+  std::vector<std::string> left;
   if (!adopted) {
     const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
-    std::vector<std::string> left;  // told before
     Ending applied = co_await applyConfigMaps(documents, &live, left);
     if (!isDone(applied)) co_return co_await graphWaits(std::move(applied));
   }
   Outcome outcome = status().graphCreated(key.name, adopted);
+  warnOfLeft(left, outcome);
   outcome.writes.push_back(lifecycle::patchOf(request_, forgetGraph()));
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
   if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));

@@ -72,7 +72,7 @@ Task<ReconcileResult> RequestReconcile::createJob() {
   Ending discovered = co_await discoverHardware(environment_, request_, hardware_);
   if (!isDone(discovered)) co_return co_await notDiscovered(std::move(discovered));
   if (!hardware_.problem.empty()) {  // what was found earlier is gone
-    Outcome result = status().jobWaits(hardware_.problem);
+    Outcome result = status().jobWaits(hardware_.problem, false);
     co_return co_await finish(std::move(result));
   }
   if (observed.find(jobKey()) == nullptr) {

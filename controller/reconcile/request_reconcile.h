@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,12 +80,16 @@ class RequestReconcile {
 
   Task<ReconcileResult> readOutput(const Document& job);
   Task<ReconcileResult> takeOutput(const Document& configMap);
+  /// The outcome of an output that is stored. `room`: the most bytes of annotations.
+  Outcome outputTaken(const lifecycle::ProfilingOutput& output, std::size_t room,
+                      const std::vector<std::string>& left);
   /// The output cannot be stored. It is tried again; if that has lasted, the status tells it.
   Task<ReconcileResult> outputRefused(Ending why);
   /// The same of the generated graph and what belongs to it.
   Task<ReconcileResult> graphWaits(Ending why);
-  /// Applies the ConfigMaps among the documents. One of somebody else stays as it is, which a text in `left`
-  /// tells (decision life-Q19). `graph`: their owner; before it exists, those of another graph stay, too.
+  /// Applies the ConfigMaps among the documents. One of somebody else or of another graph stays as it is, and
+  /// an invalid one is left out, which a text in `left` tells (decision life-Q19). `graph`: their owner;
+  /// nullptr: it does not exist yet.
   Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
                                std::vector<std::string>& left);
   Value forgetGraph();

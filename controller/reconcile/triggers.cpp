@@ -172,10 +172,11 @@ class Triggers {
       if (object == nullptr ||
           lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[1]) != change_.key.namespaceName)
         continue;
-      add(api::kDynamoGraphDeploymentRequest, lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[0]));
-      labelled = labelled || object == change_.now;
+      const std::string_view name = lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[0]);
+      add(api::kDynamoGraphDeploymentRequest, name);
+      labelled = labelled || (object == change_.now && isOfRequest(name));
     }
-    if (labelled || !hasOtherState()) return;
+    if (labelled || !hasOtherStatus()) return;
     for (const ObjectKey& key : keysOf(api::kDynamoGraphDeploymentRequest)) {
       const std::optional<kube::Cached> request = cache_.find(key);
       if (request && json::findText(lifecycle::statusOf(request->object), "dgdName") == change_.key.name)
@@ -183,11 +184,17 @@ class Triggers {
     }
   }
 
-  bool hasOtherState() const {
-    const auto stateOf = [](const Value* graph) {
-      return graph == nullptr ? std::string_view{} : json::findText(lifecycle::statusOf(*graph), "state");
-    };
-    return change_.kind != Change::Kind::Changed || stateOf(change_.before) != stateOf(change_.now);
+  /// Whether the request of that name has the graph that has changed, or none yet.
+  bool isOfRequest(std::string_view name) const {
+    const auto request =
+        cache_.find(ourKey(api::kDynamoGraphDeploymentRequest, change_.key.namespaceName, name));
+    if (!request) return false;
+    const std::string_view graph = json::findText(lifecycle::statusOf(request->object), "dgdName");
+    return graph.empty() || graph == change_.key.name;
+  }
+
+  bool hasOtherStatus() const {
+    return change_.kind != Change::Kind::Changed || !same(change_.before, change_.now, "status");
   }
 
   /// Adds the models whose base model the label names.

@@ -423,6 +423,7 @@ class Requests(unittest.TestCase):
         name = self.profiled(request("bare"), MADE)
         wait_for_phase(name, "Deployed")
         plane.patch(GRAPH, NAMESPACE, "bare-graph", {"metadata": {"labels": None}})
+        wait_for_rest(plane.audit.entries, 3)
         plane.delete(GRAPH, NAMESPACE, "bare-graph")
         wait_for_phase(name, "Failed")
         self.assertEqual(condition(name, "Succeeded")["reason"], "DeploymentDeleted")

@@ -53,7 +53,8 @@ void checkAnnotations(const lifecycle::ProfilingOutput& output, const json::Valu
   json::Document stored;
   json::Allocator& allocator = stored.GetAllocator();
   stored.CopyFrom(request, allocator);
-  const json::Value patch = lifecycle::annotationsPatch(request, output, allocator);
+  const json::Value patch =
+      lifecycle::annotationsPatch(request, output, lifecycle::kMaxGraphBytes, allocator);
   json::Value& metadata = *json::find(stored, "metadata");
   json::set(metadata, "annotations", json::copy(*lifecycle::annotationsOf(patch), allocator), allocator);
   std::size_t bytes = 0;

@@ -368,7 +368,7 @@ TEST_CASE("a checkpoint tells what keeps it from its Job or the pods from runnin
     REQUIRE(outcome.failures.size() == 1);
     CHECK(mustLookAgain(outcome.failures.front()));
     CHECK(json::findText(&*outcome.status, "message") ==
-          "Job.batch ns/checkpoint-c of an earlier checkpoint still exists");
+          "Job.batch ns/checkpoint-c belongs to an earlier checkpoint or is being deleted: it is awaited");
   }
   SECTION("a failure that may pass is not told at once") {
     const json::Document object = checkpoint("{'phase':'Pending','identityHash':'96429b2725761a09'}");

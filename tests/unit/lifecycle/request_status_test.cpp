@@ -310,6 +310,8 @@ TEST_CASE("a Job that cannot be created now is told once, and tried again (decis
       "{'conditions':[{'type':'Profiling','status':'False','message':'Hardware found: node a has 8 GPUs'}]}");
   CHECK(told(RequestStatus{found, kNow, memory.GetAllocator()}.jobWaits("exceeded quota"))
             .find("exceeded quota. Hardware found: node a has 8 GPUs") != std::string::npos);
+  CHECK(told(RequestStatus{found, kNow, memory.GetAllocator()}.jobWaits("no GPUs", false)) ==
+        "\nProfiling=False JobCreationFailed: no GPUs\n");
 }
 
 TEST_CASE("an edited spec is reported once, and the request goes on (decision life-Q6)") {

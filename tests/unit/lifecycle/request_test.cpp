@@ -141,20 +141,21 @@ TEST_CASE("annotations are written once") {
 TEST_CASE("a graph that exists was created by this request or by an earlier one (decision life-Q9)") {
   struct Row {
     const char* created;
-    const char* status;
+    const char* request;
     bool earlier;
   };
-  constexpr const char* kGenerated =
-      "{'conditions':[{'type':'SpecGenerated','status':'True','lastTransitionTime':'2026-01-02T03:00:00Z'}]}";
-  const Row rows[] = {{"'2026-01-02T02:59:59Z'", kGenerated, true},
-                      {"'2026-01-02T03:00:00Z'", kGenerated, false},
-                      {"'2026-01-02T03:00:01Z'", kGenerated, false},
-                      {"'2026-01-02T03:00:01Z'", "{}", true},
-                      {"null", kGenerated, true}};
+  constexpr const char* kRequested = "'2026-01-02T03:00:00Z'";
+  const Row rows[] = {{"'2026-01-02T02:59:59Z'", kRequested, true},
+                      {"'2026-01-02T03:00:00Z'", kRequested, false},
+                      {"'2026-01-02T03:00:01Z'", kRequested, false},
+                      {"'2026-01-02T03:00:01Z'", "null", true},
+                      {"null", kRequested, true}};
   for (const Row& row : rows) {
-    CAPTURE(row.created, row.status);
-    const json::Document made = parsed(fmt::format("{{'metadata':{{'creationTimestamp':{}}}}}", row.created));
-    CHECK(isEarlierGraph(made, request(row.status)) == row.earlier);
+    CAPTURE(row.created, row.request);
+    constexpr std::string_view kObject = "{{'metadata':{{'creationTimestamp':{}}}}}";
+    const json::Document made = parsed(fmt::format(fmt::runtime(kObject), row.created));
+    const json::Document asked = parsed(fmt::format(fmt::runtime(kObject), row.request));
+    CHECK(isEarlierGraph(made, asked) == row.earlier);
   }
 }
 
@@ -197,7 +198,7 @@ TEST_CASE("additional documents that do not fit into annotations stay in the Con
   output.graph = json::copy(parsed("{'kind':'DynamoGraphDeployment'}"), allocator);
   output.additional.push_back(json::copy(
       parsed(fmt::format("{{'kind':'ConfigMap','data':{{'a':'{}'}}}}", std::string(size, 'x'))), allocator));
-  const json::Value patch = annotationsPatch(object, output, allocator);
+  const json::Value patch = annotationsPatch(object, output, roomForOutput(object), allocator);
   const json::Value* annotations = annotationsOf(patch);
   CHECK(json::findText(annotations, kGeneratedGraph) == "kind: DynamoGraphDeployment\n");
   CHECK((json::find(annotations, kAdditionalResources) != nullptr) == (size < 240'000));
@@ -226,8 +227,10 @@ TEST_CASE("the output leaves room for the annotations of users (decision life-Q1
     const json::Document object =
         request("{}", fmt::format("{{'a':'{}','nvidia.com/generated-dgd-spec':'of an earlier output'}}",
                                   std::string(row.others, 'x')));
-    const json::Value patch = annotationsPatch(object, output, allocator);
+    const json::Value patch = annotationsPatch(object, output, roomForOutput(object), allocator);
     CHECK((json::find(annotationsOf(patch), kGeneratedGraph) != nullptr) == row.hasGraph);
+    // Otherwise the graph of the earlier output would be created.
+    CHECK(annotationsOf(patch)->HasMember(kGeneratedGraph.data()));
     CHECK((json::find(annotationsOf(patch), kAdditionalResources) != nullptr) == row.hasAdditional);
   }
 }

@@ -59,10 +59,10 @@ class Copier {
     const auto found = script.find(data);
     REQUIRE(found != std::string::npos);
     script.replace(found, data.size(), fmt::format("folder={}/data\n", folder_.string()));
-    const std::string hour = "-lt 720 ]";
+    const std::string hour = "most=720";
     const auto tries = script.find(hour);
     REQUIRE(tries != std::string::npos);
-    write("script", script.replace(tries, hour.size(), "-lt 24 ]"));
+    write("script", script.replace(tries, hour.size(), "most=24"));
     const std::string command =
         fmt::format("cd {0} && DIR={0} HOSTNAME=pod-1 PATH={0}/bin:$PATH /bin/sh -eu script > log 2>&1",
                     folder_.string());
@@ -98,6 +98,20 @@ TEST_CASE("results get into the ConfigMap") {
   CHECK(copier.read("calls").starts_with("get pod pod-1 --namespace=ns -o jsonpath="));
   copier.write("data/webui_data.json", "{}");
   CHECK(copier.run().find("--from-file=" + copier.file("webui_data.json")) != std::string::npos);
+}
+
+TEST_CASE("what a ConfigMap cannot hold is left out, or is an error") {
+  const Copier copier;
+  copier.write("data/profiler_status.yaml", "status: success\n");
+  copier.write("data/final_config.yaml", "a: b\n");
+  copier.write("data/webui_data.json", std::string(1'050'000, 'x'));
+  const std::string made = copier.run();
+  CHECK(made.find("final_config.yaml") != std::string::npos);
+  CHECK(made.find("webui_data.json") == std::string::npos);
+  CHECK(copier.read("log").find("webui_data.json is too large and left out") != std::string::npos);
+  copier.write("data/final_config.yaml", std::string(1'050'000, 'x'));
+  CHECK(copier.run().find("--from-literal=output_copier_error.txt=the output is too large for a ConfigMap") !=
+        std::string::npos);
 }
 
 TEST_CASE("what has failed becomes a key of its own") {
