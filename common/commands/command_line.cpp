@@ -69,7 +69,9 @@ void addDefaults(CLI::App& app, std::function<int()>& run) {
 }  // namespace
 
 void addFiles(CLI::App& command, std::vector<std::string>& files) {
-  command.add_option("-f,--filename", files, "manifest, directory of manifests, or - for standard input; repeatable")
+  command
+      .add_option("-f,--filename", files,
+                  "manifest, directory of manifests, or - for standard input; repeatable")
       ->required()
       ->allow_extra_args(false);
 }

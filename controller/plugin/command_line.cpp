@@ -133,7 +133,9 @@ void addDiff(CLI::App& app, std::function<int()>& run) {
                                          "show what applying manifests would change in the children of a "
                                          "live cluster; exit status 0: nothing, 1: "
                                          "something, 2: an error");
-  command->add_option("-f,--filename", options->files, "manifest, directory of manifests, or - for standard input; repeatable")
+  command
+      ->add_option("-f,--filename", options->files,
+                   "manifest, directory of manifests, or - for standard input; repeatable")
       ->required()
       ->allow_extra_args(false);
   command->add_option("-n,--namespace", options->namespaceName,
