@@ -40,7 +40,7 @@ std::vector<std::string> commandsOf(const CLI::App& app) {
 }  // namespace
 
 std::string usageError(const CLI::App* app, const CLI::Error& error) {
-  const std::string plain = CLI::FailureMessage::simple(app, error);
+  std::string plain = CLI::FailureMessage::simple(app, error);
   const CLI::App& command = lastCommand(*app);
   const std::vector<std::string> names = commandsOf(command);
   const std::string word = unknownWord(command);
