@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,12 +49,12 @@ struct ModelMemory {
     std::string address;
   };
 
-  std::string adapter;                ///< loadBody() of what `loaded` have
-  std::map<std::string, Pod> loaded;  ///< by name
-  std::set<std::string> seen;         ///< names of pods of the slices that existed when they were asked
-  unsigned failures = 0;              ///< number of consecutive reconciles in which a pod failed
-  std::optional<Event> told = {};     ///< what came of unloading
-  bool unloaded = false;              ///< the pods were asked to unload it, for the deletion
+  std::string adapter;                  ///< loadBody() of what `loaded` have
+  std::map<std::string, Pod> loaded;    ///< by name
+  std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
+  unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
+  std::optional<Event> told = {};       ///< what came of unloading
+  bool unloaded = false;                ///< the pods were asked to unload it, for the deletion
 };
 
 /// Whether `pod`, as the cache has it, still has the adapter that it was given.

@@ -2,7 +2,9 @@
 #include "common/lifecycle/model.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,9 @@ using lifecycle::ModelState;
 using lifecycle::Outcome;
 using runtime::Task;
 using Kind = ModelAnswer::Kind;
+
+/// How long an EndpointSlice may name a pod that is gone. Its controller follows in a second or two.
+constexpr std::chrono::seconds kSliceMayBeLate{10};
 
 lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
   const std::vector<kube::Cached> slices = cache.labelled(
@@ -63,6 +68,7 @@ class ModelReconcile {
                                     [](const ModelEndpoint& each) { return !each.problem.empty(); });
     memory_->failures = failed ? memory_->failures + 1 : 0;
     if (failed) outcome.requeueAfter = lifecycle::loadRetry(memory_->failures);
+    lifecycle::requeueWithin(outcome.requeueAfter, missingAgain_);
     Ending ended = co_await carryOut(environment_, model_, outcome, writer_);
     co_return resultOf(outcome, std::move(ended), {});
   }
@@ -105,7 +111,7 @@ class ModelReconcile {
       return std::none_of(pods.begin(), pods.end(), [&](const ModelPod& pod) { return pod.name == name; });
     };
     std::erase_if(memory_->loaded, [&](const auto& each) { return isAbsent(each.first); });
-    std::erase_if(memory_->seen, isAbsent);
+    std::erase_if(memory_->missing, [&](const auto& each) { return isAbsent(each.first); });
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
       if (!isLoaded(pod)) asked.push_back(pod);
@@ -128,14 +134,21 @@ class ModelReconcile {
   void take(const ModelPod& pod, const ModelAnswer& answer, std::vector<ModelEndpoint>& endpoints,
             std::vector<std::string>& skipped) {
     std::string problem = answer.text;
+    if (answer.kind != Kind::Missing) memory_->missing.erase(pod.name);
     switch (answer.kind) {
-      case Kind::Missing:
+      case Kind::Missing: {
         memory_->loaded.erase(pod.name);
         // Slices are updated after a pod is gone, which is nothing to tell.
-        if (!memory_->seen.contains(pod.name)) skipped.push_back(answer.text);
+        const lifecycle::Time now = environment_.now();
+        const auto since = memory_->missing.try_emplace(pod.name, now).first->second;
+        if (now >= since + kSliceMayBeLate) {
+          skipped.push_back(answer.text);
+        } else {
+          missingAgain_ = kSliceMayBeLate;
+        }
         return;
+      }
       case Kind::Gone:
-        memory_->seen.insert(pod.name);
         memory_->loaded.erase(pod.name);
         return;
       case Kind::Refused:
@@ -152,7 +165,6 @@ class ModelReconcile {
       case Kind::Failed:
         break;
     }
-    if (!answer.pod.uid.empty()) memory_->seen.insert(pod.name);
     const std::string& address = answer.pod.address.empty() ? pod.addresses.front() : answer.pod.address;
     endpoints.push_back({pod.name, address, problem.empty(), problem});
     if (problem.empty()) {
@@ -200,6 +212,8 @@ class ModelReconcile {
   const Document& model_;
   Writer writer_;
   std::shared_ptr<lifecycle::ModelMemory> memory_;
+  std::optional<std::chrono::milliseconds>
+      missingAgain_;  ///< when pods that are missing are looked for again
 };
 
 }  // namespace
