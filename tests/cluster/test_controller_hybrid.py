@@ -121,7 +121,7 @@ class HybridPlane:
         """The writes of the controllers in the namespace, without those of their own Secret and ConfigMap."""
         users = [user] if user else [user_of(CENTRAL), user_of(TEAM)]
         found = [one for one in self.audit.entries() if one["user"]["username"] in users]
-        found = [one for one in found if not one["objectRef"].get("name", "").startswith("dynamo-operator-")]
+        found = [one for one in found if not one["objectRef"].get("name", "").startswith(("dynamo-operator-", "webhook-server-cert"))]
         return [one for one in found if one["objectRef"].get("namespace") == namespace and 200 <= status_of(one) < 300]
 
     def lease(self):
