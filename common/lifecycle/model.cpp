@@ -28,13 +28,6 @@ constexpr std::string_view kEndpointsReady = "EndpointsReady";
 constexpr std::size_t kMaxReason = 200;  // bytes of the text of a pod in a message
 constexpr std::size_t kMaxProblems = 5;  // pods that a message names
 
-std::string_view nameOfModel(const Value& model) {
-  return json::findText(specOf(model), "modelName");
-}
-std::string_view uriOf(const Value& model) {
-  return json::findText(json::findObject(specOf(model), "source"), "uri");
-}
-
 bool isSuccess(int status) {
   return status >= 200 && status < 300;
 }
@@ -257,18 +250,33 @@ std::optional<Write> finalizerWrite(const Value& model, Allocator& allocator) {
 
 std::string loraProblem(const Value& model) {
   if (!isLora(model)) return "";
-  if (nameOfModel(model).empty()) return "spec.modelName: Required value";
-  return uriOf(model).empty() ? "spec.source.uri: Required value: must be set when modelType is lora" : "";
+  if (modelNameOf(model).empty()) return "spec.modelName: Required value";
+  return sourceUriOf(model).empty() ? "spec.source.uri: Required value: must be set when modelType is lora"
+                                    : "";
 }
 
 std::string loadBody(const Value& model) {
   json::Document memory;
   const json::Maker make{memory.GetAllocator()};
-  return json::dump(make.object("lora_name", nameOfModel(model), "source", make.object("uri", uriOf(model))));
+  return json::dump(
+      make.object("lora_name", modelNameOf(model), "source", make.object("uri", sourceUriOf(model))));
 }
 
-std::string unloadPath(const Value& model) {
-  return fmt::format("{}/{}", kLoadPath, escaped(nameOfModel(model)));
+std::string_view modelNameOf(const Value& model) {
+  return json::findText(specOf(model), "modelName");
+}
+std::string_view sourceUriOf(const Value& model) {
+  return json::findText(json::findObject(specOf(model), "source"), "uri");
+}
+
+bool isAdapterEdited(const Value& model) {
+  const std::int64_t seen =
+      numberAt(findCondition(statusOf(model), kEndpointsReady), "observedGeneration", 0);
+  return seen > 0 && seen < generationOf(model);
+}
+
+std::string unloadPath(std::string_view modelName) {
+  return fmt::format("{}/{}", kLoadPath, escaped(modelName));
 }
 
 std::string loadProblem(int status, std::string_view body) {
@@ -300,20 +308,19 @@ Outcome modelOutcome(const Value& model, const ModelState& state, Time now, Allo
   return Model{model, state, now, allocator}.run();
 }
 
-Event unloadEvent(const Value& model, std::size_t pods, std::span<const std::string> problems) {
+Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const std::string> problems) {
   if (problems.empty()) {
-    return normal("LoRAUnloaded",
-                  fmt::format("Unloaded LoRA {} from {} endpoint(s)", nameOfModel(model), pods));
+    return normal("LoRAUnloaded", fmt::format("Unloaded LoRA {} from {} endpoint(s)", modelName, pods));
   }
   return warning("LoRAUnloadFailed",
-                 fmt::format("Failed to unload LoRA {} from {} of {} endpoint(s): {}", nameOfModel(model),
+                 fmt::format("Failed to unload LoRA {} from {} of {} endpoint(s): {}", modelName,
                              problems.size(), pods, listOf({problems.begin(), problems.end()})));
 }
 
-bool isShared(const Value& model, std::span<const Value* const> models) {
+bool isShared(const Value& model, std::string_view modelName, std::span<const Value* const> models) {
   return std::any_of(models.begin(), models.end(), [&](const Value* other) {
     return uidOf(*other) != uidOf(model) && namespaceOf(*other) == namespaceOf(model) &&
-           !isBeingDeleted(*other) && isLora(*other) && nameOfModel(*other) == nameOfModel(model) &&
+           !isBeingDeleted(*other) && isLora(*other) && modelNameOf(*other) == modelName &&
            baseModelHash(*other) == baseModelHash(model);
   });
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,11 @@ std::string loraProblem(const json::Value& model);
 std::string loadBody(const json::Value& model);
 inline constexpr std::string_view kLoadPath = "/v1/loras";
 /// The path of DELETE. "/" in the name of the model separates segments, as in the reference.
-std::string unloadPath(const json::Value& model);
+std::string unloadPath(std::string_view modelName);
+std::string_view modelNameOf(const json::Value& model);
+std::string_view sourceUriOf(const json::Value& model);
+/// Whether the spec has changed since its status was written. A status of the reference does not say so.
+bool isAdapterEdited(const json::Value& model);
 
 /// Why a reply says that the adapter is not loaded, or not unloaded; empty: it is. An adapter that the pod
 /// does not know is unloaded: the runtime answers 500 with "not found" in its message.
@@ -49,7 +54,10 @@ struct ModelMemory {
     std::string address;
   };
 
-  std::string adapter;                  ///< loadBody() of what `loaded` have
+  std::string uid;                      ///< of the model
+  std::string name;                     ///< spec.modelName that `loaded` have
+  std::string uri;                      ///< spec.source.uri that `loaded` have
+  std::set<std::string> outdated;       ///< names of pods that may have the adapter of an earlier source
   std::map<std::string, Pod> loaded;    ///< by name
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
@@ -81,9 +89,10 @@ struct ModelState {
 Outcome modelOutcome(const json::Value& model, const ModelState& state, Time now, json::Allocator& allocator);
 
 /// The Event about the pods that were asked to unload the adapter. `problems`: of those that failed.
-Event unloadEvent(const json::Value& model, std::size_t pods, std::span<const std::string> problems);
+Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const std::string> problems);
 
-/// Whether another of `models` needs the same adapter in the same pods.
-bool isShared(const json::Value& model, std::span<const json::Value* const> models);
+/// Whether another of `models` needs the adapter `modelName` in the pods of `model`.
+bool isShared(const json::Value& model, std::string_view modelName,
+              std::span<const json::Value* const> models);
 
 }  // namespace dynamo::lifecycle

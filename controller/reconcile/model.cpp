@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,7 +52,10 @@ class ModelReconcile {
   ModelReconcile(Environment& environment, const k8s::ObjectKey& key, const Document& model)
       : environment_(environment), model_(model), writer_(writerOf(key)) {
     auto& memory = environment.models[key];
-    if (!memory) memory = std::make_shared<lifecycle::ModelMemory>();
+    if (!memory || memory->uid != lifecycle::uidOf(model)) {
+      memory = std::make_shared<lifecycle::ModelMemory>();
+      memory->uid = lifecycle::uidOf(model);
+    }
     memory_ = memory;
   }
 
@@ -68,7 +74,8 @@ class ModelReconcile {
                                     [](const ModelEndpoint& each) { return !each.problem.empty(); });
     memory_->failures = failed ? memory_->failures + 1 : 0;
     if (failed) outcome.requeueAfter = lifecycle::loadRetry(memory_->failures);
-    lifecycle::requeueWithin(outcome.requeueAfter, missingAgain_);
+    lifecycle::requeueWithin(outcome.requeueAfter, again_);
+    if (unloaded_) outcome.events.push_back(*unloaded_);
     Ending ended = co_await carryOut(environment_, model_, outcome, writer_);
     co_return resultOf(outcome, std::move(ended), {});
   }
@@ -76,8 +83,9 @@ class ModelReconcile {
   /// Unloads the adapter once, whatever comes of it, then removes the finalizer.
   Task<ReconcileResult> remove(Outcome deletion) {
     if (!memory_->unloaded && lifecycle::hasFinalizer(model_) && lifecycle::isLora(model_) &&
-        !isSharedAdapter()) {
-      std::optional<lifecycle::Event> told = co_await unload();
+        !isSharedAdapter(lifecycle::modelNameOf(model_))) {
+      const std::vector<ModelPod> pods = podsOf(environment_.cache, model_).pods;
+      std::optional<lifecycle::Event> told = co_await unload(pods, lifecycle::modelNameOf(model_));
       memory_->unloaded = true;
       if (told) memory_->told = std::move(told);
     }
@@ -104,23 +112,27 @@ class ModelReconcile {
   Task<std::vector<ModelEndpoint>> load(const std::vector<ModelPod>& pods,
                                         std::vector<std::string>& skipped) {
     ModelCall call{"POST", std::string{lifecycle::kLoadPath}, lifecycle::loadBody(model_)};
-    const std::string adapter = std::string{lifecycle::uidOf(model_)} + call.body;
-    if (memory_->adapter != adapter) memory_->loaded.clear();
-    memory_->adapter = adapter;
+    co_await noticeEdit(pods);
     const auto isAbsent = [&](const std::string& name) {
       return std::none_of(pods.begin(), pods.end(), [&](const ModelPod& pod) { return pod.name == name; });
     };
     std::erase_if(memory_->loaded, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->missing, [&](const auto& each) { return isAbsent(each.first); });
+    std::erase_if(memory_->outdated, isAbsent);
+    const std::map<std::string, std::string> kept = co_await unloadOutdated(pods);
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
-      if (!isLoaded(pod)) asked.push_back(pod);
+      if (!memory_->outdated.contains(pod.name) && !isLoaded(pod)) asked.push_back(pod);
     }
     ModelCalls calls{environment_, space(), memory_->loaded};
     const std::vector<ModelAnswer> answers = co_await calls.askAll(asked, call);
     std::vector<ModelEndpoint> endpoints;
     std::size_t next = 0;
     for (const ModelPod& pod : pods) {
+      if (const auto has = kept.find(pod.name); has != kept.end()) {
+        endpoints.push_back({pod.name, pod.addresses.front(), false, has->second});
+        continue;
+      }
       const bool isAsked = next < asked.size() && asked[next].name == pod.name;
       if (!isAsked) {
         endpoints.push_back({pod.name, memory_->loaded.at(pod.name).address, true});
@@ -128,7 +140,71 @@ class ModelReconcile {
       }
       take(pod, answers[next++], endpoints, skipped);
     }
+    const bool allLoaded = std::all_of(endpoints.begin(), endpoints.end(), [&](const ModelEndpoint& each) {
+      return each.ready || kept.contains(each.pod);
+    });
+    if (!memory_->outdated.empty() && allLoaded && !hasFailedToUnload_) again_ = std::chrono::milliseconds{0};
     co_return std::move(endpoints);
+  }
+
+  /// The runtime knows an adapter by its name: it answers "already loaded" whatever the source is, and keeps
+  /// the adapter of a model that has another name now (decision ctl-Q94).
+  Task<void> noticeEdit(const std::vector<ModelPod>& pods) {
+    const std::string name{lifecycle::modelNameOf(model_)};
+    const std::string uri{lifecycle::sourceUriOf(model_)};
+    const std::string former = std::exchange(memory_->name, name);
+    const std::string source = std::exchange(memory_->uri, uri);
+    const bool isKnown = !former.empty();
+    if (isKnown && former != name) {
+      memory_->loaded.clear();
+      memory_->outdated.clear();
+      if (!isSharedAdapter(former)) unloaded_ = co_await unload(pods, former);
+    } else if (isKnown ? source != uri : lifecycle::isAdapterEdited(model_)) {
+      memory_->loaded.clear();
+      if (isSharedAdapter(name)) co_return;
+      for (const ModelPod& pod : pods) memory_->outdated.insert(pod.name);
+    }
+  }
+
+  /// Unloads the adapter of an earlier source from half of the pods, so that the others serve meanwhile. Goes
+  /// on when those have the new one. Returns what is told of the pods that keep the earlier one.
+  Task<std::map<std::string, std::string>> unloadOutdated(const std::vector<ModelPod>& pods) {
+    std::vector<ModelPod> outdated;
+    bool othersHaveIt = true;
+    for (const ModelPod& pod : pods) {
+      if (memory_->outdated.contains(pod.name)) {
+        outdated.push_back(pod);
+      } else {
+        othersHaveIt = othersHaveIt && isLoaded(pod);
+      }
+    }
+    std::map<std::string, std::string> kept;
+    for (const ModelPod& pod : outdated) kept[pod.name] = "it has the adapter of an earlier source";
+    if (outdated.empty() || !othersHaveIt) co_return std::move(kept);
+    if (outdated.size() == pods.size()) outdated.resize((outdated.size() + 1) / 2);
+    const ModelCall call{"DELETE", lifecycle::unloadPath(lifecycle::modelNameOf(model_)), ""};
+    const std::map<std::string, lifecycle::ModelMemory::Pod> none;
+    ModelCalls calls{environment_, space(), none};
+    const std::vector<ModelAnswer> answers = co_await calls.askAll(outdated, call);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const std::string& pod = outdated[i].name;
+      const std::string problem = unloadProblemOf(answers[i]);
+      if (problem.empty()) {
+        memory_->outdated.erase(pod);
+        kept.erase(pod);
+      } else {
+        kept[pod] = "the adapter of an earlier source is not unloaded: " + problem;
+        hasFailedToUnload_ = true;
+      }
+    }
+    co_return std::move(kept);
+  }
+
+  /// Why a pod still has the adapter; empty: it has not, or nobody asks it for one.
+  static std::string unloadProblemOf(const ModelAnswer& answer) {
+    if (answer.kind == Kind::Failed) return answer.text;
+    return answer.kind == Kind::Answered ? lifecycle::unloadProblem(answer.status, answer.text)
+                                         : std::string{};
   }
 
   void take(const ModelPod& pod, const ModelAnswer& answer, std::vector<ModelEndpoint>& endpoints,
@@ -144,7 +220,7 @@ class ModelReconcile {
         if (now >= since + kSliceMayBeLate) {
           skipped.push_back(answer.text);
         } else {
-          missingAgain_ = kSliceMayBeLate;
+          lifecycle::requeueWithin(again_, kSliceMayBeLate);
         }
         return;
       }
@@ -174,7 +250,7 @@ class ModelReconcile {
     }
   }
 
-  bool isSharedAdapter() const {
+  bool isSharedAdapter(std::string_view modelName) const {
     std::vector<kube::Cached> models;
     const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoModel);
     for (const k8s::ObjectKey& key :
@@ -184,27 +260,27 @@ class ModelReconcile {
     std::vector<const Value*> values;
     values.reserve(models.size());
     for (const kube::Cached& each : models) values.push_back(&each.object);
-    return lifecycle::isShared(model_, values);
+    return lifecycle::isShared(model_, modelName, values);
   }
 
-  Task<std::optional<lifecycle::Event>> unload() {
-    const lifecycle::ModelPods found = podsOf(environment_.cache, model_);
-    const ModelCall call{"DELETE", lifecycle::unloadPath(model_), ""};
+  /// Both arguments must outlive the task.
+  Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods,
+                                               std::string_view modelName) {
+    const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), ""};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
     ModelCalls calls{environment_, space(), none};
-    const std::vector<ModelAnswer> answers = co_await calls.askAll(found.pods, call);
+    const std::vector<ModelAnswer> answers = co_await calls.askAll(pods, call);
     std::vector<std::string> problems;
     std::size_t asked = 0;
     for (std::size_t i = 0; i < answers.size(); ++i) {
       const ModelAnswer& answer = answers[i];
       if (answer.kind != Kind::Answered && answer.kind != Kind::Failed) continue;
       ++asked;
-      const std::string problem =
-          answer.kind == Kind::Failed ? answer.text : lifecycle::unloadProblem(answer.status, answer.text);
-      if (!problem.empty()) problems.push_back("pod " + found.pods[i].name + ": " + problem);
+      const std::string problem = unloadProblemOf(answer);
+      if (!problem.empty()) problems.push_back("pod " + pods[i].name + ": " + problem);
     }
     std::optional<lifecycle::Event> told;
-    if (asked > 0) told = lifecycle::unloadEvent(model_, asked, problems);
+    if (asked > 0) told = lifecycle::unloadEvent(modelName, asked, problems);
     co_return std::move(told);
   }
 
@@ -212,8 +288,9 @@ class ModelReconcile {
   const Document& model_;
   Writer writer_;
   std::shared_ptr<lifecycle::ModelMemory> memory_;
-  std::optional<std::chrono::milliseconds>
-      missingAgain_;  ///< when pods that are missing are looked for again
+  std::optional<std::chrono::milliseconds> again_;  ///< when the pods are looked at again
+  std::optional<lifecycle::Event> unloaded_;        ///< what came of unloading an adapter of an earlier name
+  bool hasFailedToUnload_ = false;
 };
 
 }  // namespace

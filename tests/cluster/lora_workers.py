@@ -11,11 +11,11 @@ PORT = 9090
 
 
 class Workers:
-    """adapters: address -> the names of what is loaded there. calls: (method, address, path, body). `behave` is asked before
+    """adapters: address -> the names of what is loaded there. sources: (address, name) -> the uri that it was loaded from. calls: (method, address, path, body). `behave` is asked before
     each answer: it returns a status to answer with, None for what the runtime does, or a function that answers itself."""
 
     def __init__(self):
-        self.adapters, self.calls, self.lock = {}, [], threading.Lock()
+        self.adapters, self.sources, self.calls, self.lock = {}, {}, [], threading.Lock()
         self.behave = lambda method, address: None
         self.busy, self.busiest = collections.Counter(), collections.Counter()  # requests at a time, by method
         workers = self
@@ -77,6 +77,8 @@ class Workers:
                     return 422, {"message": "missing field `source`"}
                 again = asked["lora_name"] in loaded
                 loaded.add(asked["lora_name"])
+                if not again:  # the runtime looks at the name only
+                    self.sources[address, asked["lora_name"]] = asked["source"]["uri"]
                 return 200, {"status": "success", "message": "already loaded" if again else "loaded"}
             name = urllib.parse.unquote(path.removeprefix("/v1/loras/"))
             if method == "DELETE" and name in loaded:

@@ -211,6 +211,52 @@ class Models(unittest.TestCase):
         self.until("the second is gone", lambda: self.get("other") is None)
         self.assertEqual(len(self.loaded()), 2)
 
+    def sources(self):
+        return {address: workers.sources.get((address, "org/tuned")) for address in self.pods().values()}
+
+    def edit(self, **spec):
+        workers.clear()
+        plane.apply(model(self.namespace, **spec))
+
+    def test_a_changed_source_is_loaded_in_one_half_after_the_other(self):
+        """The runtime answers that the adapter is loaded already, whatever its source is (ctl-Q94)."""
+        self.start(3)
+        self.edit(source={"uri": "s3://bucket/second"})
+        self.until("all have the second", lambda: set(self.sources().values()) == {"s3://bucket/second"} and self.is_ready(3))
+        calls = [(method, address) for method, address, *_ in workers.calls]
+        first = [method for method, _ in calls].index("POST")
+        self.assertEqual(len([one for one in calls[:first] if one[0] == "DELETE"]), 2)
+        self.assertEqual(sorted(calls), sorted((method, address) for method in ("POST", "DELETE") for address in self.pods().values()))
+        with self.subTest("a source that cannot be loaded"):
+            workers.clear()
+            workers.behave = lambda method, _: 500 if method == "POST" else None
+            plane.apply(model(self.namespace, source={"uri": "s3://bucket/third"}))
+            self.until("it is told", lambda: "it has the adapter of an earlier source" in self.endpoints_ready()["message"])
+            self.until("it is tried again", lambda: workers.count("POST") > 3)
+            self.assertEqual(workers.count("DELETE"), 2)
+            self.assertEqual(len(self.loaded()), 1)
+            workers.clear()
+            self.until("all have the third", lambda: set(self.sources().values()) == {"s3://bucket/third"} and self.is_ready(3))
+        with self.subTest("while the controller is away"):
+            controller.stop()
+            self.edit(source={"uri": "s3://bucket/fourth"})
+            controller.start()
+            controller.wait_until_ready()
+            self.until("all have the fourth", lambda: set(self.sources().values()) == {"s3://bucket/fourth"} and self.is_ready(3))
+
+    def test_an_adapter_of_an_earlier_name_is_unloaded(self):
+        self.start(2)
+        self.edit(modelName="org/other")
+        has = lambda *names: [workers.adapters[one] for one in self.pods().values()] == [set(names)] * 2  # noqa: E731
+        self.until("it is loaded", lambda: self.is_ready(2) and has("org/other"))
+        self.until("an Event tells it", lambda: ("Normal", "LoRAUnloaded") in self.events())
+        with self.subTest("unless another model has it"):
+            plane.apply(model(self.namespace, "second", modelName="org/other"))
+            self.edit(modelName="org/third")
+            self.until("both are loaded", lambda: self.is_ready(2) and has("org/other", "org/third"))
+            self.rest()
+            self.assertEqual(workers.count("DELETE"), 0)
+
     def test_an_adapter_that_two_models_need_stays_loaded(self):
         self.start()
         plane.apply(model(self.namespace, "twin"))

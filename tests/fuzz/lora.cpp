@@ -56,7 +56,7 @@ void checkRequests(std::string_view name) {
   json::Document body;
   require(!json::parse(lifecycle::loadBody(model), body), "what is posted is JSON", name);
   require(json::findText(&body, "lora_name") == name, "with the name of the adapter", name);
-  const std::string path = lifecycle::unloadPath(model);
+  const std::string path = lifecycle::unloadPath(lifecycle::modelNameOf(model));
   require(path.starts_with(lifecycle::kLoadPath), "the path is that of the endpoint", name);
   for (const char c : path) require(c > ' ' && c < 0x7F && c != '?' && c != '#', "a path is escaped", name);
 }

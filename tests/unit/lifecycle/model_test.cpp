@@ -1,5 +1,7 @@
 #include "common/lifecycle/model.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -168,9 +170,8 @@ TEST_CASE("endpoints that the status has keep their places") {
 
 TEST_CASE("what pods are asked, and what their replies mean") {  // ctl-Q83
   CHECK(loadBody(model("lora")) == R"({"lora_name":"org/tuned","source":{"uri":"s3://bucket/tuned"}})");
-  const auto path = [](const std::string& name) { return unloadPath(model("lora", "{}", "", "", name)); };
-  CHECK(path("org/tuned") == "/v1/loras/org/tuned");
-  CHECK(path("a b?c#d%\u00e9") == "/v1/loras/a%20b%3Fc%23d%25%C3%A9");
+  CHECK(unloadPath("org/tuned") == "/v1/loras/org/tuned");
+  CHECK(unloadPath("a b?c#d%\u00e9") == "/v1/loras/a%20b%3Fc%23d%25%C3%A9");
   struct Row {
     int status;
     const char* body;
@@ -237,20 +238,32 @@ TEST_CASE("the finalizer is added with the others, once") {  // ctl-Q83, life-Q2
 }
 
 TEST_CASE("what came of unloading") {  // ctl-Q83
-  CHECK(eventsOf({unloadEvent(model("lora"), 3, {})}) ==
+  CHECK(eventsOf({unloadEvent("org/tuned", 3, {})}) ==
         "Normal LoRAUnloaded: Unloaded LoRA org/tuned from 3 endpoint(s)\n");
   const std::vector<std::string> problems{"pod a: answered 500: x"};
-  CHECK(eventsOf({unloadEvent(model("lora"), 3, problems)}) ==
+  CHECK(eventsOf({unloadEvent("org/tuned", 3, problems)}) ==
         "Warning LoRAUnloadFailed: Failed to unload LoRA org/tuned from 1 of 3 endpoint(s): pod a: answered "
         "500: "
         "x\n");
+}
+
+TEST_CASE("a status says which spec it describes, unless it is one of the reference") {  // ctl-Q94
+  const auto edited = [](const char* generation, const char* observed) {
+    return isAdapterEdited(parsed(fmt::format(
+        "{{'metadata':{{'generation':{}}},'status':{{'conditions':[{{'type':'EndpointsReady'{}}}]}}}}",
+        generation, observed)));
+  };
+  CHECK(edited("2", ",'observedGeneration':1"));
+  CHECK_FALSE(edited("1", ",'observedGeneration':1"));
+  CHECK_FALSE(edited("2", ""));
+  CHECK_FALSE(isAdapterEdited(parsed("{'metadata':{'generation':2}}")));
 }
 
 TEST_CASE("an adapter that another model needs stays loaded") {  // ctl-Q84
   const auto self = model("lora");
   const auto shared = [&](const json::Document& other) {
     const std::vector<const json::Value*> all{&self, &other};
-    return isShared(self, all);
+    return isShared(self, modelNameOf(self), all);
   };
   const auto other = [](const std::string& text) {
     json::Document made = model("lora");
