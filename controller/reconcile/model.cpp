@@ -175,7 +175,8 @@ class ModelReconcile {
       if (memory_->outdated.contains(pod.name)) {
         outdated.push_back(pod);
       } else {
-        othersHaveIt = othersHaveIt && isLoaded(pod);
+        // Not isLoaded: the cache may be late, or may never have the pod, and this is asked again at once.
+        othersHaveIt = othersHaveIt && memory_->loaded.contains(pod.name);
       }
     }
     std::map<std::string, std::string> kept;
