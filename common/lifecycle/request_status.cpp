@@ -196,11 +196,15 @@ Outcome RequestStatus::notApplied() {
   return done();
 }
 
-Outcome RequestStatus::graphRefused(const std::string& problems, bool mayPass) {
+Outcome RequestStatus::graphWaits(const std::string& problems) {
+  prevented();
+  return graphRefused(problems);
+}
+
+Outcome RequestStatus::graphRefused(const std::string& problems) {
   if (isNewFailure(findCondition(stored_, type::kDeploymentReady), problems))
     outcome_.events.push_back(warning("DeploymentCreationFailed", problems));
   setDeployment(ConditionStatus::False, "DeploymentCreationFailed", problems);
-  if (mayPass) prevented();
   return done();
 }
 

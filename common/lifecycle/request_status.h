@@ -72,9 +72,11 @@ class RequestStatus {
   // Deploying, Deployed
   /// The spec says that nothing is to be deployed.
   Outcome notApplied();
-  /// The graph, or what belongs to it, cannot be created. `mayPass`: it is tried again, because a quota, a
-  /// policy or rights may change.
-  Outcome graphRefused(const std::string& problems, bool mayPass = false);
+  /// The graph is invalid.
+  Outcome graphRefused(const std::string& problems);
+  /// The graph, or what belongs to it, cannot be created now, for example because of a quota. It is tried
+  /// again.
+  Outcome graphWaits(const std::string& problems);
   /// `adopted`: it existed already, with the labels of this request.
   Outcome graphCreated(std::string_view name, bool adopted);
   /// `graph`: the generated graph as it is now.

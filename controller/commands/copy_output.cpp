@@ -23,6 +23,7 @@
 #include "common/observability/log.h"
 #include "controller/commands/cluster_flags.h"
 #include "controller/reconcile/kinds.h"
+#include "controller/reconcile/removal.h"
 
 namespace dynamo::controller {
 namespace {
@@ -139,9 +140,8 @@ class CopyCommand {
       }
       if (failed->message != error) say(fmt::format("cannot write ConfigMap {}: {}", name, failed->message));
       error = failed->message;
-      const bool invalid =
-          failed->reason == kube::Reason::Invalid || failed->reason == kube::Reason::BadRequest;
-      if (invalid && !lifecycle::isDenied(error)) co_return;  // it stays so
+      const lifecycle::Ending ended = failureOf(k8s::keyOf(made), *failed);
+      if (lifecycle::isInvalid({&ended, 1})) co_return;  // it stays so
       co_await pause(kWritePause);
     }
   }

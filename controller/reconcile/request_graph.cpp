@@ -18,6 +18,7 @@
 namespace dynamo::controller {
 
 using lifecycle::Done;
+using lifecycle::RequestStatus;
 
 namespace {
 
@@ -52,7 +53,7 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
   std::vector<std::string> left;
   Ending applied = co_await applyConfigMaps(result.additional, nullptr, left);
-  if (!isDone(applied)) co_return co_await outputRefused(std::move(applied));
+  if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::outputWaits);
   Outcome outcome = outputTaken(result, lifecycle::roomForOutput(request_), left);
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
   if (lifecycle::isInvalid({&written, 1})) {
@@ -61,7 +62,7 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
     written = co_await carryOut(environment_, request_, outcome, writer_);
   }
   if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));
-  co_return co_await outputRefused(std::move(written));
+  co_return co_await waits(std::move(written), &RequestStatus::outputWaits);
 }
 
 Outcome RequestReconcile::outputTaken(const lifecycle::ProfilingOutput& output, std::size_t room,
@@ -79,10 +80,11 @@ Outcome RequestReconcile::outputTaken(const lifecycle::ProfilingOutput& output, 
   return outcome;
 }
 
-Task<ReconcileResult> RequestReconcile::outputRefused(Ending why) {
+Task<ReconcileResult> RequestReconcile::waits(Ending why, Tell tell) {
   reportPersistent(environment_, k8s::keyOf(request_), {&why, 1});
   if (!isPermanent(why)) co_return ReconcileResult{.ending = std::move(why)};
-  Outcome result = status().outputWaits(messageOf(why));
+  RequestStatus now = status();
+  Outcome result = (now.*tell)(messageOf(why));
   co_return co_await finish(std::move(result));
 }
 
@@ -152,7 +154,8 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
                                                       json::dump(graph));
     if (auto* error = std::get_if<kube::ApiError>(&answer)) {
       Ending ended = failureOf(key, *error);
-      if (!lifecycle::isInvalid({&ended, 1})) co_return co_await graphWaits(std::move(ended));
+      if (!lifecycle::isInvalid({&ended, 1}))
+        co_return co_await waits(std::move(ended), &RequestStatus::graphWaits);
       Outcome outcome = status().graphRefused(messageOf(ended));
       outcome.failures.push_back(std::move(ended));
       co_return co_await finish(std::move(outcome));
@@ -163,21 +166,14 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
   if (!adopted) {
     const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
     Ending applied = co_await applyConfigMaps(documents, &live, left);
-    if (!isDone(applied)) co_return co_await graphWaits(std::move(applied));
+    if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::graphWaits);
   }
   Outcome outcome = status().graphCreated(key.name, adopted);
   warnOfLeft(left, outcome);
   outcome.writes.push_back(lifecycle::patchOf(request_, forgetGraph()));
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
   if (isDone(written)) co_return resultOf(outcome, std::move(written), std::move(lookedUp_));
-  co_return co_await graphWaits(std::move(written));
-}
-
-Task<ReconcileResult> RequestReconcile::graphWaits(Ending why) {
-  reportPersistent(environment_, k8s::keyOf(request_), {&why, 1});
-  if (!isPermanent(why)) co_return ReconcileResult{.ending = std::move(why)};
-  Outcome result = status().graphRefused(messageOf(why), true);
-  co_return co_await finish(std::move(result));
+  co_return co_await waits(std::move(written), &RequestStatus::graphWaits);
 }
 
 Task<ReconcileResult> RequestReconcile::followGraph() {

@@ -83,10 +83,10 @@ class RequestReconcile {
   /// The outcome of an output that is stored. `room`: the most bytes of annotations.
   Outcome outputTaken(const lifecycle::ProfilingOutput& output, std::size_t room,
                       const std::vector<std::string>& left);
-  /// The output cannot be stored. It is tried again; if that has lasted, the status tells it.
-  Task<ReconcileResult> outputRefused(Ending why);
-  /// The same of the generated graph and what belongs to it.
-  Task<ReconcileResult> graphWaits(Ending why);
+  /// Tells what cannot be stored.
+  using Tell = Outcome (lifecycle::RequestStatus::*)(const std::string&);
+  /// The output or the graph cannot be stored. It is tried again; if that has lasted, the status tells it.
+  Task<ReconcileResult> waits(Ending why, Tell tell);
   /// Applies the ConfigMaps among the documents. One of somebody else or of another graph stays as it is, and
   /// an invalid one is left out, which a text in `left` tells (decision life-Q19). `graph`: their owner;
   /// nullptr: it does not exist yet.
