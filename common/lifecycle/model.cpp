@@ -166,8 +166,10 @@ class Model {
   void finishLora() {
     std::vector<std::string> problems;
     std::size_t ready = 0;
+    std::size_t waiting = 0;
     for (const ModelEndpoint& each : state_.endpoints) {
       if (each.ready) ++ready;
+      if (each.waits) ++waiting;
       if (!each.problem.empty()) problems.push_back(fmt::format("pod {}: {}", each.pod, each.problem));
     }
     const std::size_t total = state_.endpoints.size();
@@ -179,6 +181,8 @@ class Model {
     std::string message = fmt::format("Found {} ready endpoint(s) out of {} total", ready, total);
     if (!failed.empty()) message.append(": ").append(failed);
     message += skipped();
+    // Nothing has failed: the rest follows.
+    if (ready + waiting == total) return finish(ConditionStatus::False, "Updating", message, "Updating");
     const Value* before = findCondition(stored_, kEndpointsReady);
     if (!failed.empty() && json::findText(before, "message") != shortened(message, kMaxConditionMessage))
       outcome_.events.push_back(warning("PartialEndpointFailure", failed));
@@ -197,8 +201,8 @@ class Model {
     const bool same = json::findText(before, "reason") == reason &&
                       json::findText(before, "message") == shortened(message, kMaxConditionMessage);
     if (!same) {
-      outcome_.events.push_back(status == ConditionStatus::True ? normal(event, message)
-                                                                : warning(event, message));
+      const bool isNormal = status == ConditionStatus::True || reason == "Updating";
+      outcome_.events.push_back(isNormal ? normal(event, message) : warning(event, message));
     }
     const std::string_view told = json::findText(before, "message");
     for (const std::string& each : state_.skipped) {
@@ -317,12 +321,9 @@ Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const 
                              problems.size(), pods, listOf({problems.begin(), problems.end()})));
 }
 
-bool isShared(const Value& model, std::string_view modelName, std::span<const Value* const> models) {
-  return std::any_of(models.begin(), models.end(), [&](const Value* other) {
-    return uidOf(*other) != uidOf(model) && namespaceOf(*other) == namespaceOf(model) &&
-           !isBeingDeleted(*other) && isLora(*other) && modelNameOf(*other) == modelName &&
-           baseModelHash(*other) == baseModelHash(model);
-  });
+bool sharesAdapter(const Value& model, std::string_view modelName, const Value& other) {
+  return uidOf(other) != uidOf(model) && namespaceOf(other) == namespaceOf(model) && !isBeingDeleted(other) &&
+         isLora(other) && modelNameOf(other) == modelName && baseModelHash(other) == baseModelHash(model);
 }
 
 }  // namespace dynamo::lifecycle

@@ -59,6 +59,7 @@ struct ModelMemory {
   std::string uri;                      ///< spec.source.uri that `loaded` have
   std::set<std::string> outdated;       ///< names of pods that may have the adapter of an earlier source
   std::map<std::string, Pod> loaded;    ///< by name
+  std::set<std::string> silent;         ///< names of pods that did not answer when they were last asked
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
   std::optional<Event> told = {};       ///< what came of unloading
@@ -77,6 +78,7 @@ struct ModelEndpoint {
   std::string address;  ///< an IP address
   bool ready = false;
   std::string problem = {};  ///< why it is not ready
+  bool waits = false;        ///< it keeps the adapter of an earlier source until others have the new one
 };
 
 struct ModelState {
@@ -91,8 +93,7 @@ Outcome modelOutcome(const json::Value& model, const ModelState& state, Time now
 /// The Event about the pods that were asked to unload the adapter. `problems`: of those that failed.
 Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const std::string> problems);
 
-/// Whether another of `models` needs the adapter `modelName` in the pods of `model`.
-bool isShared(const json::Value& model, std::string_view modelName,
-              std::span<const json::Value* const> models);
+/// Whether `other` is another model, and needs the adapter `modelName` in the pods of `model`.
+bool sharesAdapter(const json::Value& model, std::string_view modelName, const json::Value& other);
 
 }  // namespace dynamo::lifecycle

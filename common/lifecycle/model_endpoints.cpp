@@ -150,6 +150,22 @@ std::int64_t restartsOf(const Value& pod) {
   return numberAt(mainStatusOf(pod), "restartCount", -1);
 }
 
+bool servesNoAdapters(const Value& pod) {
+  const Value* containers = json::find(specOf(pod), "containers");
+  const Value* main = json::findNamed(containers, api::kMainContainer);
+  for (const std::string_view list : {"command", "args"}) {
+    for (const Value& item : itemsOf(main, list)) {
+      // As common/render/backend_vllm.cpp writes them: an argument, or a part of a shell script.
+      const std::string_view text = json::text(item);
+      if (text.starts_with("ray start --address=") || text == "--headless" ||
+          text.find(" --headless") != std::string_view::npos) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool isStopped(const Value& pod) {
   const Value* state = json::findObject(mainStatusOf(pod), "state");
   return json::findObject(state, "waiting") != nullptr || json::findObject(state, "terminated") != nullptr;

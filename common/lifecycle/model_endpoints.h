@@ -59,6 +59,9 @@ bool isGraph(const json::Value& object);
 /// The number of restarts of the main container; -1 if the pod does not tell. A container that restarts has
 /// lost its adapters.
 std::int64_t restartsOf(const json::Value& pod);
+/// Whether the pod is one of several nodes of a worker, on which only ranks of vLLM run and nothing listens
+/// on kModelPort.
+bool servesNoAdapters(const json::Value& pod);
 /// Whether the pod tells that its main container does not run.
 bool isStopped(const json::Value& pod);
 

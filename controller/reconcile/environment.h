@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/config/operator_config.h"
 #include "common/lifecycle/model.h"
@@ -51,6 +52,8 @@ struct Environment {
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
   EndedJobs endedJobs = {};
+  /// The process releases its lease as soon as the reconciles have ended, so they start nothing that is slow.
+  bool stopping = false;
   GpuDiscovery* gpus = nullptr;  ///< nullptr: GPUs are not discovered
 
   /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
@@ -65,6 +68,8 @@ struct ReconcileResult {
   std::optional<std::chrono::milliseconds> requeueAfter = {};  ///< of one that is done
   bool prevented = false;                                      ///< lifecycle::Outcome::prevented
   render::FactKeys lookedUp = {};  ///< facts whose change requires another reconcile
+  /// Objects of the same kind that must be reconciled because of what this reconcile did.
+  std::vector<k8s::NamespacedName> others = {};
 };
 
 }  // namespace dynamo::controller

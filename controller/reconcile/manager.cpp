@@ -330,6 +330,7 @@ Task<void> Manager::refreshMetrics() {
 
 Task<void> Manager::stop() {
   setProblem("stopping");
+  environment_.stopping = true;
   if (factsWriter_) factsWriter_->stop();
   for (const auto& each : loops_) co_await each->stop();
   events_.stop();

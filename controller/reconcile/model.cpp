@@ -1,5 +1,7 @@
-// Decisions ctl-Q23, ctl-Q80 to ctl-Q84.
+// Decisions ctl-Q23, ctl-Q80 to ctl-Q84, ctl-Q94, ctl-Q95.
 #include "common/lifecycle/model.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +40,15 @@ using Kind = ModelAnswer::Kind;
 /// How long an EndpointSlice may name a pod that is gone. Its controller follows in a second or two.
 constexpr std::chrono::seconds kSliceMayBeLate{10};
 
+/// How long a pod that belongs to no graph is not asked again.
+constexpr std::chrono::seconds kAskRefusedAgain{30};
+
+/// Why a pod has the adapter of an earlier source.
+struct Kept {
+  std::string why;
+  bool failed = false;  ///< it was asked to unload it
+};
+
 lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
   const std::vector<kube::Cached> slices = cache.labelled(
       lifecycle::namespaceOf(model), api::label::kBaseModelHash, lifecycle::baseModelHash(model));
@@ -70,14 +81,17 @@ class ModelReconcile {
     }
     Document memory;
     Outcome outcome = lifecycle::modelOutcome(model_, state, environment_.now(), memory.GetAllocator());
-    const bool failed = std::any_of(state.endpoints.begin(), state.endpoints.end(),
-                                    [](const ModelEndpoint& each) { return !each.problem.empty(); });
+    const bool failed =
+        std::any_of(state.endpoints.begin(), state.endpoints.end(),
+                    [](const ModelEndpoint& each) { return !each.problem.empty() && !each.waits; });
     memory_->failures = failed ? memory_->failures + 1 : 0;
     if (failed) outcome.requeueAfter = lifecycle::loadRetry(memory_->failures);
     lifecycle::requeueWithin(outcome.requeueAfter, again_);
     if (unloaded_) outcome.events.push_back(*unloaded_);
     Ending ended = co_await carryOut(environment_, model_, outcome, writer_);
-    co_return resultOf(outcome, std::move(ended), {});
+    ReconcileResult result = resultOf(outcome, std::move(ended), {});
+    result.others = std::move(others_);
+    co_return std::move(result);
   }
 
   /// Unloads the adapter once, whatever comes of it, then removes the finalizer.
@@ -86,6 +100,8 @@ class ModelReconcile {
         !isSharedAdapter(lifecycle::modelNameOf(model_))) {
       const std::vector<ModelPod> pods = podsOf(environment_.cache, model_).pods;
       std::optional<lifecycle::Event> told = co_await unload(pods, lifecycle::modelNameOf(model_));
+      // The process that leads next asks the others.
+      if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
       memory_->unloaded = true;
       if (told) memory_->told = std::move(told);
     }
@@ -93,7 +109,9 @@ class ModelReconcile {
     Ending ended = co_await carryOut(environment_, model_, deletion, writer_);
     // The watch may be late, so that the model without its finalizer is reconciled once more.
     if (isDone(ended)) memory_->told.reset();
-    co_return resultOf(deletion, std::move(ended), {});
+    ReconcileResult result = resultOf(deletion, std::move(ended), {});
+    result.others = std::move(others_);
+    co_return std::move(result);
   }
 
  private:
@@ -119,32 +137,53 @@ class ModelReconcile {
     std::erase_if(memory_->loaded, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->missing, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->outdated, isAbsent);
-    const std::map<std::string, std::string> kept = co_await unloadOutdated(pods);
+    std::erase_if(memory_->silent, isAbsent);
+    const std::map<std::string, Kept> kept = co_await unloadOutdated(pods);
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
       if (!memory_->outdated.contains(pod.name) && !isLoaded(pod)) asked.push_back(pod);
     }
     ModelCalls calls{environment_, space(), memory_->loaded};
-    const std::vector<ModelAnswer> answers = co_await calls.askAll(asked, call);
+    std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, std::move(asked), call);
     std::vector<ModelEndpoint> endpoints;
-    std::size_t next = 0;
     for (const ModelPod& pod : pods) {
       if (const auto has = kept.find(pod.name); has != kept.end()) {
-        endpoints.push_back({pod.name, pod.addresses.front(), false, has->second});
+        endpoints.push_back({pod.name, pod.addresses.front(), false, has->second.why, !has->second.failed});
         continue;
       }
-      const bool isAsked = next < asked.size() && asked[next].name == pod.name;
-      if (!isAsked) {
+      if (const auto answer = answers.find(pod.name); answer != answers.end()) {
+        take(pod, answer->second, endpoints, skipped);
+      } else {
         endpoints.push_back({pod.name, memory_->loaded.at(pod.name).address, true});
-        continue;
       }
-      take(pod, answers[next++], endpoints, skipped);
     }
     const bool allLoaded = std::all_of(endpoints.begin(), endpoints.end(), [&](const ModelEndpoint& each) {
       return each.ready || kept.contains(each.pod);
     });
     if (!memory_->outdated.empty() && allLoaded && !hasFailedToUnload_) again_ = std::chrono::milliseconds{0};
     co_return std::move(endpoints);
+  }
+
+  /// Asks the pods that did not answer last after all others, because each of them takes up to kModelCallTime
+  /// of kModelTime. Returns the answers by pod.
+  Task<std::map<std::string, ModelAnswer>> askInOrder(ModelCalls& calls, std::vector<ModelPod> pods,
+                                                      const ModelCall& call) {
+    std::stable_partition(pods.begin(), pods.end(),
+                          [&](const ModelPod& pod) { return !memory_->silent.contains(pod.name); });
+    std::vector<ModelAnswer> answers = co_await calls.askAll(pods, call);
+    std::map<std::string, ModelAnswer> byPod;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const Kind kind = answers[i].kind;
+      if (kind == Kind::Unasked) {
+        isCut_ = isCut_ || environment_.stopping;
+      } else if (kind == Kind::Failed) {
+        memory_->silent.insert(pods[i].name);
+      } else {
+        memory_->silent.erase(pods[i].name);
+      }
+      byPod.insert_or_assign(pods[i].name, std::move(answers[i]));
+    }
+    co_return std::move(byPod);
   }
 
   /// The runtime knows an adapter by its name: it answers "already loaded" whatever the source is, and keeps
@@ -168,7 +207,7 @@ class ModelReconcile {
 
   /// Unloads the adapter of an earlier source from half of the pods, so that the others serve meanwhile. Goes
   /// on when those have the new one. Returns what is told of the pods that keep the earlier one.
-  Task<std::map<std::string, std::string>> unloadOutdated(const std::vector<ModelPod>& pods) {
+  Task<std::map<std::string, Kept>> unloadOutdated(const std::vector<ModelPod>& pods) {
     std::vector<ModelPod> outdated;
     bool othersHaveIt = true;
     for (const ModelPod& pod : pods) {
@@ -179,22 +218,21 @@ class ModelReconcile {
         othersHaveIt = othersHaveIt && memory_->loaded.contains(pod.name);
       }
     }
-    std::map<std::string, std::string> kept;
-    for (const ModelPod& pod : outdated) kept[pod.name] = "it has the adapter of an earlier source";
+    std::map<std::string, Kept> kept;
+    for (const ModelPod& pod : outdated) kept[pod.name] = {"it has the adapter of an earlier source"};
     if (outdated.empty() || !othersHaveIt) co_return std::move(kept);
     if (outdated.size() == pods.size()) outdated.resize((outdated.size() + 1) / 2);
     const ModelCall call{"DELETE", lifecycle::unloadPath(lifecycle::modelNameOf(model_)), ""};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
     ModelCalls calls{environment_, space(), none};
-    const std::vector<ModelAnswer> answers = co_await calls.askAll(outdated, call);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      const std::string& pod = outdated[i].name;
-      const std::string problem = unloadProblemOf(answers[i]);
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, std::move(outdated), call);
+    for (const auto& [pod, answer] : answers) {
+      const std::string problem = unloadProblemOf(answer);
       if (problem.empty()) {
         memory_->outdated.erase(pod);
         kept.erase(pod);
       } else {
-        kept[pod] = "the adapter of an earlier source is not unloaded: " + problem;
+        kept[pod] = {"the adapter of an earlier source is not unloaded: " + problem, true};
         hasFailedToUnload_ = true;
       }
     }
@@ -203,7 +241,7 @@ class ModelReconcile {
 
   /// Why a pod still has the adapter; empty: it has not, or nobody asks it for one.
   static std::string unloadProblemOf(const ModelAnswer& answer) {
-    if (answer.kind == Kind::Failed) return answer.text;
+    if (answer.kind == Kind::Failed || answer.kind == Kind::Unasked) return answer.text;
     return answer.kind == Kind::Answered ? lifecycle::unloadProblem(answer.status, answer.text)
                                          : std::string{};
   }
@@ -231,6 +269,8 @@ class ModelReconcile {
       case Kind::Refused:
         memory_->loaded.erase(pod.name);
         skipped.push_back(answer.text);
+        // Its owners are not watched, and may not have been there yet.
+        lifecycle::requeueWithin(again_, kAskRefusedAgain);
         return;
       case Kind::Stopped:
         problem = "its main container does not run";
@@ -240,6 +280,7 @@ class ModelReconcile {
         break;
       case Kind::Kept:
       case Kind::Failed:
+      case Kind::Unasked:
         break;
     }
     const std::string& address = answer.pod.address.empty() ? pod.addresses.front() : answer.pod.address;
@@ -251,18 +292,18 @@ class ModelReconcile {
     }
   }
 
-  bool isSharedAdapter(std::string_view modelName) const {
-    std::vector<kube::Cached> models;
+  /// Returns the other models that need the adapter in the same pods.
+  std::vector<k8s::ObjectKey> otherUsers(std::string_view modelName) const {
     const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoModel);
-    for (const k8s::ObjectKey& key :
-         environment_.cache.keysInNamespace(kube::apiVersionOf(resource), resource.kind, space())) {
-      if (auto cached = environment_.cache.find(key)) models.push_back(std::move(*cached));
-    }
-    std::vector<const Value*> values;
-    values.reserve(models.size());
-    for (const kube::Cached& each : models) values.push_back(&each.object);
-    return lifecycle::isShared(model_, modelName, values);
+    std::vector<k8s::ObjectKey> keys =
+        environment_.cache.keysInNamespace(kube::apiVersionOf(resource), resource.kind, space());
+    std::erase_if(keys, [&](const k8s::ObjectKey& key) {
+      const auto other = environment_.cache.find(key);
+      return !other || !lifecycle::sharesAdapter(model_, modelName, other->object);
+    });
+    return keys;
   }
+  bool isSharedAdapter(std::string_view modelName) const { return !otherUsers(modelName).empty(); }
 
   /// Both arguments must outlive the task.
   Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods,
@@ -270,15 +311,21 @@ class ModelReconcile {
     const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), ""};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
     ModelCalls calls{environment_, space(), none};
-    const std::vector<ModelAnswer> answers = co_await calls.askAll(pods, call);
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, pods, call);
     std::vector<std::string> problems;
     std::size_t asked = 0;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      const ModelAnswer& answer = answers[i];
-      if (answer.kind != Kind::Answered && answer.kind != Kind::Failed) continue;
+    for (const auto& [pod, answer] : answers) {
+      if (answer.kind != Kind::Answered && answer.kind != Kind::Failed && answer.kind != Kind::Unasked)
+        continue;
       ++asked;
       const std::string problem = unloadProblemOf(answer);
-      if (!problem.empty()) problems.push_back("pod " + pods[i].name + ": " + problem);
+      if (!problem.empty()) problems.push_back(fmt::format("pod {}: {}", pod, problem));
+    }
+    // A model that was created meanwhile may have found the adapter loaded.
+    for (const k8s::ObjectKey& key : otherUsers(modelName)) {
+      if (const auto memory = environment_.models.find(key); memory != environment_.models.end())
+        memory->second->loaded.clear();
+      others_.push_back({key.namespaceName, key.name});
     }
     std::optional<lifecycle::Event> told;
     if (asked > 0) told = lifecycle::unloadEvent(modelName, asked, problems);
@@ -291,7 +338,9 @@ class ModelReconcile {
   std::shared_ptr<lifecycle::ModelMemory> memory_;
   std::optional<std::chrono::milliseconds> again_;  ///< when the pods are looked at again
   std::optional<lifecycle::Event> unloaded_;        ///< what came of unloading an adapter of an earlier name
+  std::vector<k8s::NamespacedName> others_;         ///< models that must load the adapter again
   bool hasFailedToUnload_ = false;
+  bool isCut_ = false;  ///< pods were not asked because the process stops
 };
 
 }  // namespace

@@ -98,7 +98,8 @@ Task<ModelCalls::Read> ModelCalls::readObject(k8s::ObjectKey key, Deadline deadl
 
 Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& pod, Deadline deadline) {
   auto owner = lifecycle::nextOwner(pod);
-  const std::string first = owner ? owner->uid : "";
+  if (!owner) co_return false;
+  const std::pair first{owner->key, owner->uid};
   if (const auto known = owners_.find(first); known != owners_.end()) co_return known->second;
   bool found = false;
   for (int i = 0; owner && !found && i < lifecycle::kMaxOwners; ++i) {
@@ -115,10 +116,14 @@ Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& p
 }
 
 Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& call, Deadline deadline) {
+  if (timeLeft(deadline) <= milliseconds{0} || environment_.stopping)
+    co_return answer(Kind::Unasked, "there was no time left");
   k8s::ObjectKey key = keyIn(resourceOf("", "Pod"), namespace_, candidate.name);
   auto read = co_await readObject(std::move(key), deadline);
   if (auto* failed = std::get_if<std::string>(&read)) co_return answer(Kind::Failed, std::move(*failed));
   const Document pod = std::move(std::get<Document>(read));
+  // Neither a restart nor an edit of the pod makes it serve adapters.
+  if (!pod.IsNull() && lifecycle::servesNoAdapters(pod)) co_return answer(Kind::Gone);
   if (pod.IsNull()) co_return answer(Kind::Missing, fmt::format("pod {} does not exist", candidate.name));
   lifecycle::PodAddress where = lifecycle::addressOfPod(pod, candidate);
   if (where.address.empty()) {
@@ -142,7 +147,8 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
     co_return std::move(out);
   }
   const milliseconds time = timeLeft(deadline);
-  if (time <= milliseconds{0} || environment_.loop.stopping()) {
+  if (time <= milliseconds{0} || environment_.stopping || environment_.loop.stopping()) {
+    out.kind = Kind::Unasked;
     out.text = "there was no time left";
     co_return std::move(out);
   }

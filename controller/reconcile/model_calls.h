@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,12 +39,13 @@ struct ModelAnswer {
     Stopped,   ///< its main container does not run, so it was not asked
     Answered,  ///< `status` and `text` are the reply
     Failed,    ///< `text` says why there is no reply
+    Unasked,   ///< `text` says why it was not asked, although it could be
   };
 
   Kind kind = Kind::Failed;
   std::string text;
   int status = 0;
-  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Stopped, Answered, and of Failed if it was asked
+  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Stopped, Answered, Unasked, and of Failed if it was asked
 };
 
 class ModelCalls {
@@ -73,7 +75,8 @@ class ModelCalls {
   Environment& environment_;
   std::string namespace_;
   const std::map<std::string, lifecycle::ModelMemory::Pod>& given_;
-  std::map<std::string, bool> owners_;  ///< uid of the controller of a pod -> whether it leads to a graph
+  /// The controller of a pod -> whether it leads to a graph. A uid alone is what somebody wrote.
+  std::map<std::pair<k8s::ObjectKey, std::string>, bool> owners_;
 };
 
 }  // namespace dynamo::controller

@@ -173,6 +173,7 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
 void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key,
                            const ReconcileResult& result, double seconds) {
   setLookedUp(name, result.lookedUp);
+  for (const k8s::NamespacedName& other : result.others) queue_.add(other);
   const lifecycle::Ending& ending = result.ending;
   const bool conflict = std::holds_alternative<lifecycle::Conflict>(ending);
   const bool failed = isError(ending);

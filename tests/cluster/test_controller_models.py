@@ -6,6 +6,7 @@ The pods of graphs run on kwok; a server of this test answers at their addresses
 ctl-Q84). It needs the right to make a network namespace.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import json
 import sys
 import time
 import unittest
@@ -308,6 +309,48 @@ class Models(unittest.TestCase):
         self.until("the model is gone", lambda: self.get() is None)
         self.assertLess(time.monotonic() - began, 35)
         self.until("it is told", lambda: ("Warning", "LoRAUnloadFailed") in self.events())
+
+    def test_pods_that_do_not_answer_do_not_keep_others_from_being_asked(self):
+        """ctl-Q81: ten requests at a time, 15 s each, 30 s in all. 20 pods that do not answer take all of it."""
+        silent = []
+
+        def behave(_, address):
+            if address not in silent and len(silent) < 20:
+                silent.append(address)
+            if address in silent:
+                time.sleep(30)
+
+        plane.apply(graph(self.namespace, 22))
+        self.until("22 pods run", lambda: len([one for one in self.pods().values() if one]) == 22)
+        workers.behave = behave
+        plane.apply(model(self.namespace))
+        self.until("the last two have it", lambda: len(set(self.loaded()) - set(silent)) == 2, 60)
+        self.assertEqual(len(silent), 20)
+
+    def test_ranks_of_vllm_are_not_asked(self):
+        """ctl-Q95"""
+        rank = graph(self.namespace, 1)
+        rank["spec"]["services"]["Rank"] = json.loads(json.dumps(rank["spec"]["services"]["Worker"]))
+        rank["spec"]["services"]["Rank"]["extraPodSpec"]["mainContainer"]["args"] += ["--headless"]
+        plane.apply(rank)
+        self.until("two pods run", lambda: len([one for one in self.pods().values() if one]) == 2)
+        plane.apply(model(self.namespace))
+        self.until("one pod has it", lambda: self.is_ready(1))
+        self.assertEqual(self.endpoints_ready()["message"], "All 1 endpoint(s) are ready")
+        self.rest(3)
+        self.assertEqual(workers.count("POST"), 1)
+
+    def test_a_model_that_is_created_while_its_adapter_is_unloaded_loads_it_again(self):
+        """ctl-Q84"""
+        self.start()
+        workers.behave = sleeps(5, "DELETE")
+        self.delete()
+        self.until("it is unloaded", lambda: workers.count("DELETE") == 2)
+        plane.apply(model(self.namespace, "twin"))
+        self.until("the twin is ready", lambda: self.is_ready(2, "twin"))
+        self.until("the model is gone", lambda: self.get() is None)
+        self.until("the adapter is loaded again", lambda: len(self.loaded()) == 2)
+        self.assertTrue(self.is_ready(2, "twin"))
 
     def test_an_adapter_that_a_pod_does_not_know_is_unloaded(self):
         self.start()

@@ -323,6 +323,15 @@ def unloaded(d):
     return asked[0] == asked[1] and any(call.startswith("DELETE ") for call in asked[0]) and not d.scene.of(MODEL)
 
 
+def reloads(d):
+    """The source of the model was changed: both load the adapter, and ours asks the same pods to unload the earlier one."""
+    ours, theirs = (steps[-1].get("requests") or [] for steps in (d.scene.our_steps, d.scene.their_steps))
+    unload = {call.removeprefix("DELETE ").split("/")[0] for call in ours if call.startswith("DELETE ")}
+    load = [call for call in ours if not call.startswith("DELETE ")]
+    ready = all(condition(facts, "EndpointsReady").get("status") == "True" for facts in d.scene.of(MODEL).values())
+    return ready and load == theirs and unload == {call.removeprefix("POST ").split("/")[0] for call in load}
+
+
 # Values
 
 
@@ -337,6 +346,6 @@ CONDITIONS = {
         refused, without_pending, was_back, returned, without_graph, has_cause, locked, waits_for_output, owned_by_made_graph,
         went_with_made_graph, tells_failure, keeps_status, lost_a_claim, superseded,
         tells_what_is_replaced, keeps_capacity, one_set_a_replica, on_grove, waits_for_grove, left_grove, ssh_key,
-        each_pod_once, model_service, has_adapter, unloaded,
+        each_pod_once, model_service, has_adapter, unloaded, reloads,
     )
 }  # fmt: skip

@@ -192,4 +192,18 @@ TEST_CASE("restarts of the main container") {  // ctl-Q81
   CHECK(isStopped(pod("[{'name':'main','state':{'terminated':{'exitCode':1}}}]")));
 }
 
+TEST_CASE("ranks of vLLM on further nodes serve no adapters") {  // ctl-Q95
+  const auto serves = [](const std::string& main) {
+    return !servesNoAdapters(parsed(
+        "{'spec':{'containers':[{'name':'side','args':['--headless']},{'name':'main'," + main + "}]}}"));
+  };
+  CHECK(serves("'command':['python3','-m','dynamo.vllm'],'args':['--model','m','--node-rank','0']"));
+  CHECK(
+      serves("'command':['/bin/sh','-c'],'args':['ray start --head --port=6379 && python3 -m dynamo.vllm']"));
+  CHECK(serves("'args':['--data-parallel-hybrid-lb']"));
+  CHECK_FALSE(serves("'command':['/bin/sh','-c'],'args':['ray start --address=l:6379 --block']"));
+  CHECK_FALSE(serves("'command':['sh','-c','exec python3 -m dynamo.vllm --node-rank 1 --headless']"));
+  CHECK_FALSE(serves("'command':['python3'],'args':['-m','dynamo.vllm','--headless']"));
+}
+
 }  // namespace dynamo::lifecycle

@@ -110,6 +110,26 @@ TEST_CASE("the status of a model of its endpoints") {  // ctl-Q23, ctl-Q82
        "Warning PartialEndpointFailure: pod b: answered 500: failed to download\n"
        "Warning NotReady: Found 1 ready endpoint(s) out of 2 total: pod b: answered 500: failed to "
        "download\n"},
+      {"a pod keeps the adapter of an earlier source until another has the new one",  // ctl-Q94
+       "lora",
+       {1, {ready("a", "10.0.0.1"), {"b", "10.0.0.2", false, "it has the earlier one", true}}},
+       R"({"endpoints":[{"address":"http://10.0.0.1:9090","podName":"a","ready":true},)"
+       R"({"address":"http://10.0.0.2:9090","podName":"b","ready":false}],"readyEndpoints":1,"totalEndpoints":2})",
+       "ServicesFound=True ServicesFound: Found 1 service(s)\n"
+       "EndpointsReady=False Updating: Found 1 ready endpoint(s) out of 2 total: pod b: it has the earlier "
+       "one\n",
+       "Normal Updating: Found 1 ready endpoint(s) out of 2 total: pod b: it has the earlier one\n"},
+      {"the new adapter fails, so a pod keeps the earlier one",
+       "lora",
+       {1, {failed("a", "10.0.0.1", "x"), {"b", "10.0.0.2", false, "it has the earlier one", true}}},
+       R"({"endpoints":[{"address":"http://10.0.0.1:9090","podName":"a","ready":false},)"
+       R"({"address":"http://10.0.0.2:9090","podName":"b","ready":false}],"readyEndpoints":0,"totalEndpoints":2})",
+       "ServicesFound=True ServicesFound: Found 1 service(s)\n"
+       "EndpointsReady=False NotReady: Found 0 ready endpoint(s) out of 2 total: pod a: x; pod b: it has the "
+       "earlier one\n",
+       "Warning PartialEndpointFailure: pod a: x; pod b: it has the earlier one\n"
+       "Warning NotReady: Found 0 ready endpoint(s) out of 2 total: pod a: x; pod b: it has the earlier "
+       "one\n"},
       {"a pod was not asked",
        "lora",
        {1, {ready("a", "10.0.0.1")}, {"pod h uses the network of its node"}},
@@ -262,8 +282,7 @@ TEST_CASE("a status says which spec it describes, unless it is one of the refere
 TEST_CASE("an adapter that another model needs stays loaded") {  // ctl-Q84
   const auto self = model("lora");
   const auto shared = [&](const json::Document& other) {
-    const std::vector<const json::Value*> all{&self, &other};
-    return isShared(self, modelNameOf(self), all);
+    return sharesAdapter(self, modelNameOf(self), other);
   };
   const auto other = [](const std::string& text) {
     json::Document made = model("lora");
