@@ -98,7 +98,16 @@ const CheckpointFact* Facts::checkpointNamed(std::string_view namespaceName, std
 
 const CheckpointFact* Facts::checkpointWithHash(std::string_view namespaceName, std::string_view hash) const {
   const Names* names = find(checkpointHashes_, namespaceName, hash);
-  return names == nullptr ? nullptr : checkpointNamed(namespaceName, *names->begin());
+  if (names == nullptr) return nullptr;
+  const CheckpointFact* found = nullptr;
+  for (const std::string& name : *names) {
+    const CheckpointFact* fact = checkpointNamed(namespaceName, name);
+    // The label is what somebody wrote, the hash of the status is that of the content.
+    if (!fact->hash.empty() && fact->hash != hash) continue;
+    if (fact->ready) return fact;
+    if (found == nullptr) found = fact;
+  }
+  return found;
 }
 
 void Facts::setCheckpoint(const CheckpointFact& fact) {

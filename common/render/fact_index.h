@@ -103,7 +103,8 @@ class Facts {
 
   /// nullptr if it does not exist.
   const CheckpointFact* checkpointNamed(std::string_view namespaceName, std::string_view name) const;
-  /// The checkpoint with this hash label, the first by name if there are several; nullptr if none.
+  /// The checkpoint with this hash label whose status has no other hash; nullptr if none. Of several, the
+  /// first by name that is ready, or else the first (decision dec-13).
   const CheckpointFact* checkpointWithHash(std::string_view namespaceName, std::string_view hash) const;
   /// Adds a checkpoint or replaces the one with the same name.
   void setCheckpoint(const CheckpointFact& fact);

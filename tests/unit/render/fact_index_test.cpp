@@ -156,13 +156,16 @@ TEST_CASE("the account of components is the smallest name (child-Q37)") {
   CHECK(facts.componentAccount("ns").empty());
 }
 
-TEST_CASE("checkpoints are found by name and by label; the smallest name counts") {
+TEST_CASE("checkpoints are found by name and by label; the smallest name that is ready counts") {
   Facts facts;
-  facts.setCheckpoint({"ns", "b", "h1", "h1", true});
+  facts.setCheckpoint({"ns", "b", "h1", "h1", false});
   facts.setCheckpoint({"ns", "a", "h1", "h1", false});
+  facts.setCheckpoint({"ns", "0", "h9", "h1", true});  // the label is not that of its content
   facts.setCheckpoint({"ns", "c", "h2", "", false});
   REQUIRE(facts.checkpointWithHash("ns", "h1") != nullptr);
   CHECK(facts.checkpointWithHash("ns", "h1")->name == "a");
+  facts.setCheckpoint({"ns", "b", "h1", "h1", true});
+  CHECK(facts.checkpointWithHash("ns", "h1")->name == "b");
   CHECK(facts.checkpointWithHash("other", "h1") == nullptr);
   CHECK(facts.checkpointWithHash("ns", "h2") == nullptr);  // without the label it is only found by name
   CHECK(facts.checkpointWithHash("ns", "") == nullptr);
