@@ -99,13 +99,16 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
   if (webhooks == nullptr || !webhooks->IsArray()) return plan;
   const bool foreign = injectedByCertManager(configuration);
   const Value* const annotations = json::findObject(json::find(configuration, "metadata"), "annotations");
-  const bool marked = !json::findText(annotations, kInjectedAnnotation).empty();
+  const std::string_view mark = json::findText(annotations, kInjectedAnnotation);
+  const bool marked = mark == "true";
   const bool all = injection == Injection::Everywhere;
-  if (!all && (foreign || !(marked || isWithoutCa(*webhooks, service)))) return plan;
+  if (!all && (foreign || !(marked || (mark.empty() && isWithoutCa(*webhooks, service))))) return plan;
+  bool isOurs = false;
   for (rapidjson::SizeType i = 0; i < webhooks->Size(); ++i) {
     const Value& entry = (*webhooks)[i];
     const Value* const clientConfig = json::findObject(&entry, "clientConfig");
     if (!same(serviceOf(clientConfig), service)) continue;
+    isOurs = !foreign;
     const std::string present = bundleOf(clientConfig);
     const std::string at = fmt::format("/webhooks/{}", i);
     if (foreign) {
@@ -116,7 +119,7 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
       patch.add(at + "/clientConfig/caBundle", kube::encodeBase64(*bundle));
     }
   }
-  if (!all && !marked && !patch.text().empty()) {
+  if (!marked && (all ? isOurs : !patch.text().empty())) {
     if (annotations == nullptr) patch.add("/metadata/annotations", patch.make().object());
     patch.add("/metadata/annotations/" + json::escapePointer(kInjectedAnnotation), "true");
   }

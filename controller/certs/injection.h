@@ -17,8 +17,9 @@ struct InjectionPlan {
   std::string problem;  ///< why the object is wrong and cannot be corrected; may be empty
 };
 
-/// The caBundles that are changed. WhereEmpty: only in objects in which all of them were empty, which get
-/// kInjectedAnnotation.
+/// The caBundles that are changed. WhereEmpty: only in objects in which all of them are empty, or that have
+/// kInjectedAnnotation. An object that is changed gets it with the value "true". With another value, such as
+/// "false", WhereEmpty does not change the object.
 enum class Injection { Everywhere, WhereEmpty };
 inline constexpr std::string_view kInjectedAnnotation = "nvidia.com/ca-injected";
 

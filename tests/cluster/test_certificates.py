@@ -411,6 +411,19 @@ class Certificates(unittest.TestCase):
         self.repaired(lambda: first() == set(split_pem(self.ca())), "the other CA is injected, too")
         self.assert_no_writes()
 
+    def test_manual_mode_follows_the_secret_where_auto_mode_has_injected_the_ca(self):
+        self.create_webhooks()
+        probe = self.start()
+        probe.ready()
+        first = self.ca()
+        probe.stop()
+        data = reference_data(self.namespace, 30)
+        self.cluster.api("PATCH", f"{self.secret_path}/{SECRET}", {"data": data}, "application/merge-patch+json")
+        self.start("manual").ready()
+        trusted = set(split_pem(self.ca())) | set(split_pem(first))
+        self.repaired(lambda: all(set(split_pem(one)) == trusted for one in self.bundles() if one), "the other CA is injected")
+        self.assert_no_writes()
+
     def test_manual_mode_leaves_the_ca_bundle_of_the_administrator(self):
         theirs = reference_data(self.namespace, 30)["ca.crt"]
         self.create_webhooks(ca_bundle=theirs)

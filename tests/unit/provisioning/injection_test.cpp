@@ -62,18 +62,27 @@ TEST_CASE("which entries of a webhook configuration get the CA") {
     Operations operations;
     bool problem;
   };
+  const std::string marked = R"("annotations":{"nvidia.com/ca-injected":"true"})";
+  const std::string refused = R"("annotations":{"nvidia.com/ca-injected":"false"})";
+  const Operations mark{"add /metadata/annotations/nvidia.com~1ca-injected true"};
   const std::vector<Row> rows{
+      {"one that another mode has left to the administrator",
+       configuration(entry("a", own, current()), refused), mark, false},
+      {"one of an earlier version without the mark",
+       configuration(entry("a", own, current())),
+       {"add /metadata/annotations {}", mark[0]},
+       false},
       {"an entry without a caBundle",
-       configuration(entry("a", own)),
+       configuration(entry("a", own), marked),
        {"test /webhooks/0/name a", "add /webhooks/0/clientConfig/caBundle " + current()},
        false},
-      {"an entry with the CA", configuration(entry("a", own, current())), {}, false},
+      {"an entry with the CA", configuration(entry("a", own, current()), marked), {}, false},
       {"only the entry that differs",
-       configuration(entry("a", own, current()) + "," + entry("b", own, "x")),
+       configuration(entry("a", own, current()) + "," + entry("b", own, "x"), marked),
        {"test /webhooks/1/name b", "add /webhooks/1/clientConfig/caBundle " + current()},
        false},
       {"the earlier CA is kept",
-       configuration(entry("a", own, old())),
+       configuration(entry("a", own, old()), marked),
        {"test /webhooks/0/name a", "add /webhooks/0/clientConfig/caBundle " + current() + old()},
        false},
       {"another Service", configuration(entry("a", service("other", "ns"))), {}, false},
@@ -84,7 +93,7 @@ TEST_CASE("which entries of a webhook configuration get the CA") {
       {"cert-manager injects another CA", configuration(entry("a", own, old()), kAnnotated), {}, true},
       {"cert-manager injects our CA", configuration(entry("a", own, current()), kAnnotated), {}, false},
       {"a caBundle that is not base64",
-       configuration(R"({"name":"a","clientConfig":{)" + own + R"(,"caBundle":"%"}})"),
+       configuration(R"({"name":"a","clientConfig":{)" + own + R"(,"caBundle":"%"}})", marked),
        {"test /webhooks/0/name a", "add /webhooks/0/clientConfig/caBundle " + current()},
        false},
   };
@@ -126,6 +135,9 @@ TEST_CASE("in manual mode only objects without a CA get it, and keep it up to da
        configuration(entry("a", own) + "," + entry("b", own, old())),
        {}},
       {"cert-manager injects it", configuration(entry("a", own), kAnnotated), {}},
+      {"the administrator wants none",
+       configuration(entry("a", own), R"("annotations":{"nvidia.com/ca-injected":"false"})"),
+       {}},
   };
   for (const Row& row : rows) {
     INFO(row.name);

@@ -19,7 +19,16 @@ metadata:
   {{- if (($root.Values.webhook).certManager).enabled }}
   {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s-serving-cert" $root.Release.Namespace $fullname) }}
   {{- end }}
+  {{- if include "dynamo-operator.ownCaBundle" $root }}
+  {{- $_ := set $annotations "nvidia.com/ca-injected" "false" }}
+  {{- end }}
   {{- include "dynamo-operator.annotations" (list $root $annotations) }}
+{{- end }}
+
+{{/* webhook.caBundle, if it counts. */}}
+{{- define "dynamo-operator.ownCaBundle" -}}
+{{- $own := .Values.webhook | default dict -}}
+{{- if and $own.caBundle ($own.certificateSecret).external (not ($own.certManager).enabled) }}{{ $own.caBundle }}{{ end }}
 {{- end }}
 
 {{/* One webhook: (list $ "mutate" NAME VERSION KIND). Each rule has one version: the API server converts the others to it. */}}
@@ -37,8 +46,8 @@ metadata:
       namespace: {{ $root.Release.Namespace }}
       path: /{{ $does }}-nvidia-com-{{ $version }}-{{ $kind }}
       port: 443
-    {{- if and $own.caBundle ($own.certificateSecret).external (not ($own.certManager).enabled) }}
-    caBundle: {{ $own.caBundle }}
+    {{- with include "dynamo-operator.ownCaBundle" $root }}
+    caBundle: {{ . }}
     {{- end }}
   rules:
     - apiGroups: [nvidia.com]
