@@ -39,6 +39,9 @@ constexpr log::Logger kLog{"controller"};
 /// Kubernetes kills the pod 30 s after SIGTERM.
 constexpr std::chrono::seconds kStopDeadline{20};
 constexpr std::chrono::milliseconds kCertificatePoll{250};
+constexpr std::chrono::milliseconds kFactsPoll{20};
+/// Certificates are not delayed longer than this. A webhook without facts works.
+constexpr std::chrono::seconds kFactsWait{10};
 constexpr std::chrono::seconds kBeat{5};
 
 struct Settings {
@@ -158,7 +161,7 @@ class Process {
     std::string failure;
     loop_.spawn(runManager(failure));
     if (certificates_) {
-      loop_.spawn(certificates_->run());
+      loop_.spawn(runCertificates());
       if (provisions_) loop_.spawn(publishCertificateProblem());
     }
     loop_.spawn(waitForSignal());
@@ -183,6 +186,14 @@ class Process {
   runtime::Task<void> runManager(std::string& failure) {
     failure = co_await manager_.run();
     loop_.stop();
+  }
+
+  /// The pods of the webhook start when there is a certificate, and get the facts that exist at this time.
+  runtime::Task<void> runCertificates() {
+    const auto deadline = std::chrono::steady_clock::now() + kFactsWait;
+    while (!manager_.triedFacts() && !loop_.stopping() && std::chrono::steady_clock::now() < deadline)
+      co_await loop_.sleepUntil(std::chrono::steady_clock::now() + kFactsPoll);
+    co_await certificates_->run();
   }
 
   /// Copies the problem of the certificates, which may be read on the loop's thread only (cert-Q15).

@@ -34,9 +34,14 @@ std::string factsDocument(const render::Facts& facts) {
   return text;
 }
 
+Task<void> FactsWriter::writeIfAbsent() {
+  const std::string error = co_await write(false);
+  if (!error.empty()) kLog.warn("the ConfigMap with the facts was not written", {{"error", error}});
+}
+
 Task<void> FactsWriter::run() {
   while (!stopped_ && !loop_.stopping()) {
-    const std::string error = co_await write();
+    const std::string error = co_await write(true);
     if (stopped_ || loop_.stopping()) break;
     if (!error.empty()) kLog.warn("the ConfigMap with the facts was not written", {{"error", error}});
     // A change during the requests notified nobody.
@@ -51,7 +56,7 @@ void FactsWriter::stop() {
   changed_.notify();
 }
 
-Task<std::string> FactsWriter::write() {
+Task<std::string> FactsWriter::write(bool replace) {
   const std::string wanted = factsDocument(facts_);
   const kube::CallOptions call{kube::Slots::Cluster};
   auto got = co_await client_.get(resourceOf("", "ConfigMap"), namespace_, kName, call);
@@ -59,6 +64,8 @@ Task<std::string> FactsWriter::write() {
     if (error->reason != kube::Reason::NotFound) co_return error->message;
   } else if (json::findText(json::findObject(&std::get<json::Document>(got), "data"), kKey) == wanted) {
     written_ = wanted;
+    co_return "";
+  } else if (!replace) {
     co_return "";
   }
   json::Document memory;

@@ -22,14 +22,16 @@ class FactsWriter {
               std::string namespaceName)
       : loop_(loop), client_(client), facts_(facts), namespace_(std::move(namespaceName)), changed_(loop) {}
 
+  /// Writes the ConfigMap if it does not exist. A process that does not lead may do so.
+  runtime::Task<void> writeIfAbsent();
   /// Writes the ConfigMap whenever it differs. Returns after the loop stops or `stop` is called.
   runtime::Task<void> run();
   void factsChanged() { changed_.notify(); }
   void stop();
 
  private:
-  /// Returns an error message, or an empty text after success.
-  runtime::Task<std::string> write();
+  /// Returns an error message, or an empty text after success. `replace`: whether to change one that exists.
+  runtime::Task<std::string> write(bool replace);
 
   runtime::EventLoop& loop_;
   kube::Client& client_;

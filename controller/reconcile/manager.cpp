@@ -169,6 +169,8 @@ Task<std::string> Manager::run() {
   setProblem("API discovery has not succeeded yet");
   co_await waitForDiscovery();
   if (std::string error = missingApi(); !error.empty() || stopping_) co_return error;
+  if (factsWriter_) co_await factsWriter_->writeIfAbsent();
+  triedFacts_ = true;
   loop_.spawn(rediscover());
   loop_.spawn(events_.run());
   loop_.spawn(refreshMetrics());

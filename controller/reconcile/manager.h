@@ -52,6 +52,9 @@ class Manager {
   runtime::Task<void> stop();
   /// Returns why the process is not ready, or an empty text if it is ready. May be called from any thread.
   std::string problem() const;
+  /// Whether the ConfigMap with the facts exists, or could not be written. Must be called on the loop's
+  /// thread.
+  bool triedFacts() const { return triedFacts_; }
 
  private:
   /// Starts watches and updates the facts. Returns an error message, or an empty text after success.
@@ -95,6 +98,7 @@ class Manager {
   std::optional<kube::LeaderElector> elector_;
   runtime::Notification stopped_;
   bool synced_ = false;
+  bool triedFacts_ = false;
   bool reconciling_ = false;  ///< the loops run
   bool stopping_ = false;
   std::string failure_;

@@ -2,8 +2,11 @@
 """Webhook and controller run as pods of a real node, as deploy/kustomize installs them.
 Run: tests/cluster/run test_node_operator, after building dynamo-webhook and dynamo-controller"""
 
+import base64
 import json
+import ssl
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -31,6 +34,19 @@ def setUpModule():
 
 def listed(path):
     return cluster.api("GET", path)["items"]
+
+
+def served():
+    """The certificates that the pods of the webhook serve."""
+    found = set()
+    for pod in listed(f"/api/v1/namespaces/{NAMESPACE}/pods"):
+        if not pod["metadata"]["name"].startswith("dynamo-operator-webhook-"):
+            continue
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with context.wrap_socket(cluster.node.connect(pod["status"]["podIP"], 9443, 10)) as connection:
+            found.add(connection.getpeercert(binary_form=True))
+    return found
 
 
 class Operator(unittest.TestCase):
@@ -70,8 +86,8 @@ class Operator(unittest.TestCase):
         cluster.wait(lambda: not listed("/apis/apps/v1/namespaces/default/deployments"), 60, "the children are deleted")
 
     def test_workers_and_frontends_drain(self):
-        """Decisions pod-Q42 and child-Q44. The webhook learns from the controller that the API server knows the action; the
-        kubelet updates the mounted ConfigMap about once a minute."""
+        """Decisions pod-Q42 and child-Q44. The webhook learns from the controller that the API server knows the action,
+        before it starts (cert-Q17)."""
         container = {"mainContainer": {"image": "none.invalid/none:1"}}
         services = {kind: {"componentType": kind, "extraPodSpec": container} for kind in ("frontend", "worker")}
         graph = {
@@ -85,7 +101,7 @@ class Operator(unittest.TestCase):
             made = cluster.api("POST", f"{GRAPHS}?dryRun=All", graph)["spec"]["services"]
             return all("lifecycle" in service["extraPodSpec"]["mainContainer"] for service in made.values())
 
-        cluster.wait(defaulted, 180, "the webhook knows the facts of the cluster")
+        cluster.wait(defaulted, 10, "the webhook knows the facts of the cluster")
         cluster.api("POST", GRAPHS, graph)
 
         def drained():
@@ -99,6 +115,26 @@ class Operator(unittest.TestCase):
             self.assertEqual(found["spec"].get("minReadySeconds", 0), 5 if worker else 0)
         cluster.api("DELETE", f"{GRAPHS}/drained")
         cluster.wait(lambda: not drained(), 60, "the children are deleted")
+
+    def test_a_deleted_certificate_refuses_no_write(self):
+        """The pods keep theirs until the kubelet has given them the new one, and the API server trusts both (cert-Q3, cert-Q17)."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/secrets/webhook-server-cert"
+        before = cluster.api("GET", path)["data"]["tls.crt"]
+        cluster.api("DELETE", path)
+        cluster.wait(lambda: cluster.exists(path), 30, "the controller makes another certificate")
+        made = cluster.api("GET", path)["data"]["tls.crt"]
+        self.assertNotEqual(made, before)
+        wanted = ssl.PEM_cert_to_DER_cert(base64.b64decode(made).decode().split("-----END CERTIFICATE-----")[0] + "-----END CERTIFICATE-----\n")
+        service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "none.invalid/none:1"}}}
+        graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "asked"}}
+        graph["spec"] = {"services": {"Worker": service}}
+        writes, deadline = 0, time.monotonic() + 180
+        while served() != {wanted}:
+            cluster.api("POST", f"{GRAPHS}?dryRun=All", graph)
+            writes += 1
+            self.assertLess(time.monotonic(), deadline, f"the pods do not serve the new certificate, after {writes} writes")
+            time.sleep(0.2)
+        print(f"{writes} writes while the pods took the new certificate")
 
     def test_mistakes_are_refused(self):
         documents = list(yaml.safe_load_all((SAMPLES / "mistakes.yaml").read_text(encoding="utf-8")))

@@ -14,11 +14,18 @@ import render
 from variants import VARIANTS
 
 # Objects that the controller or cert-manager makes, by the end of their names.
-MADE_LATER = ("-facts", "webhook-server-cert")
+# The controller makes both.
+FACTS, CERTIFICATE = "-facts", "webhook-server-cert"
 
 
 def matches(selector, labels):
     return all(labels.get(key) == value for key, value in selector.items())
+
+
+def sources(pod, kind):
+    """What the volumes of the pod are made of, as `configMap` or `secret`."""
+    volumes = pod.get("volumes", ())
+    return [one[kind] for volume in volumes for one in (volume, *volume.get("projected", {}).get("sources", ())) if kind in one]
 
 
 class Wiring(unittest.TestCase):
@@ -160,21 +167,30 @@ class Wiring(unittest.TestCase):
                 pod, namespace = owner["spec"]["template"]["spec"], owner["metadata"]["namespace"]
                 account = rendered.find("ServiceAccount", pod["serviceAccountName"])
                 self.assertEqual(account["metadata"]["namespace"], namespace)
-                for volume in pod.get("volumes", ()):
-                    for kind, key, member in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
-                        if key in volume:
-                            name = volume[key][member]
-                            found = rendered.find(kind, name)
-                            self.assertTrue(found or (name.endswith(MADE_LATER) and volume[key].get("optional")), name)
+                for kind, key in (("ConfigMap", "configMap"), ("Secret", "secret")):
+                    for used in sources(pod, key):
+                        name = used.get("secretName") or used["name"]
+                        late = name.endswith(FACTS) and used.get("optional") or name == CERTIFICATE
+                        self.assertTrue(rendered.find(kind, name) or late, name)
                 mounted = {m["name"] for c in (*pod["containers"], *pod.get("initContainers", ())) for m in c.get("volumeMounts", ())}
                 self.assertEqual(mounted, {volume["name"] for volume in pod.get("volumes", ())})
 
     def test_the_private_key_of_the_authority_is_not_in_the_pods(self):
         for title, rendered, deployment in self.each("Deployment"):
             with self.subTest(title):
-                for volume in deployment["spec"]["template"]["spec"].get("volumes", ()):
-                    if "secret" in volume:
-                        self.assertEqual({item["key"] for item in volume["secret"]["items"]}, {"tls.crt", "tls.key", "ca.crt"})
+                for used in sources(deployment["spec"]["template"]["spec"], "secret"):
+                    self.assertEqual({item["key"] for item in used["items"]}, {"tls.crt", "tls.key"})
+
+    def test_the_webhook_starts_with_the_certificate_and_the_facts(self):
+        """The kubelet looks for a Secret that a pod needs after seconds, and for one that it may have about once a minute."""
+        for title, rendered, deployment in self.each("Deployment"):
+            with self.subTest(title):
+                if deployment["metadata"]["name"].endswith("-webhook"):
+                    pod = deployment["spec"]["template"]["spec"]
+                    (projected,) = [volume["projected"]["sources"] for volume in pod["volumes"] if "projected" in volume]
+                    self.assertEqual([list(source) for source in projected], [["secret"], ["configMap"]])
+                    self.assertNotIn("optional", projected[0]["secret"])
+                    self.assertTrue(projected[1]["configMap"]["optional"])
 
     def test_a_new_configuration_restarts_the_pods(self):
         """They read it at their start only."""

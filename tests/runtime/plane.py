@@ -91,13 +91,12 @@ class RuntimePlane:
             self._running = running.pop_all()
 
     def _tell_facts(self):
-        """Waits until the webhook knows what the controller found out about the API server: then pods get a preStop (decision
-        pod-Q42). The kubelet updates the mounted ConfigMap about once a minute, but a change of the pod makes it look at once."""
+        """Waits until the webhook knows what the controller found out about the API server: then pods get a preStop (decisions
+        pod-Q42, cert-Q17)."""
         path = "/api/v1/namespaces/dynamo-system/configmaps/dynamo-operator-facts"
         self.cluster.wait(lambda: self.cluster.exists(path), 60, "the controller writes its facts")
         if "sleepAction: true" in self.cluster.api("GET", path).get("data", {}).get("facts.yaml", ""):
-            self.cluster.kubectl("annotate", "pods", "-n", "dynamo-system", "--all", "tests/facts=written")
-            self.cluster.wait(self._webhook_knows_the_facts, 180, "the webhook knows the facts of the cluster")
+            self.cluster.wait(self._webhook_knows_the_facts, 10, "the webhook knows the facts of the cluster")
 
     def _webhook_knows_the_facts(self):
         service = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "none.invalid/none:1"}}}

@@ -37,4 +37,20 @@ TEST_CASE("facts that change while they are published are published at once") {
   CHECK(bodies[1].find("grove: true") != std::string::npos);
 }
 
+TEST_CASE("a process that does not lead publishes facts only if there are none") {
+  const std::string path = "/api/v1/namespaces/n/configmaps/dynamo-operator-facts";
+  FakeApi api;
+  kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
+    render::Facts facts;
+    facts.setApi(render::Api::Grove, false);
+    FactsWriter writer{loop, client, facts, "n"};
+    co_await writer.writeIfAbsent();
+    facts.setApi(render::Api::Grove, true);
+    co_await writer.writeIfAbsent();
+  });
+  const std::vector<std::string> bodies = api.bodies("PATCH " + path);
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0].find("grove: false") != std::string::npos);
+}
+
 }  // namespace dynamo::controller::test

@@ -51,7 +51,7 @@ spec:
             - --config=/etc/dynamo-operator/config.yaml
             - --operator-version={{ .Chart.AppVersion }}
             # The APIs of the cluster. Until the controller has written them, no object is refused for a missing API.
-            - --facts=/etc/dynamo-operator-facts/facts.yaml
+            - --facts=/tmp/k8s-webhook-server/serving-certs/facts.yaml
             # The controller may change replicas that a scaling adapter owns.
             - --controller-service-account=$(POD_NAMESPACE)/{{ $fullname }}-controller-manager
           env:
@@ -84,9 +84,6 @@ spec:
             - name: config
               mountPath: /etc/dynamo-operator
               readOnly: true
-            - name: facts
-              mountPath: /etc/dynamo-operator-facts
-              readOnly: true
             - name: cert
               mountPath: /tmp/k8s-webhook-server/serving-certs
               readOnly: true
@@ -97,23 +94,25 @@ spec:
         - name: config
           configMap:
             name: {{ $fullname }}-config
-        - name: facts
-          configMap:
-            name: {{ include "dynamo-operator.factsName" . }}
-            optional: true
+        # The kubelet tries again after seconds while the Secret does not exist, but reads a volume that it has mounted about once a
+        # minute. The controller writes the facts first, so the webhook has both when it starts.
         - name: cert
-          secret:
-            secretName: {{ include "dynamo-operator.certificateSecret" . }}
-            # The pod may start before the Secret is filled. It is not ready until then.
-            optional: true
-            # ca.key stays in the Secret.
-            items:
-              - key: tls.crt
-                path: tls.crt
-              - key: tls.key
-                path: tls.key
-              - key: ca.crt
-                path: ca.crt
+          projected:
+            sources:
+              # ca.key stays in the Secret.
+              - secret:
+                  name: {{ include "dynamo-operator.certificateSecret" . }}
+                  items:
+                    - key: tls.crt
+                      path: tls.crt
+                    - key: tls.key
+                      path: tls.key
+              - configMap:
+                  name: {{ include "dynamo-operator.factsName" . }}
+                  optional: true
+                  items:
+                    - key: facts.yaml
+                      path: facts.yaml
         {{- with $own.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
