@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -59,6 +60,31 @@ class Steps(unittest.TestCase):
     def test_the_table_of_times_is_sorted_by_duration(self):
         _, _, times = steps("one() { :; }; two() { sleep 0.5; }; step one; step two")
         self.assertEqual([line.split()[-1] for line in times.splitlines()], ["step", "two", "one", "all"])
+
+    def test_steps_at_the_same_time(self):
+        body = "sleep 1; echo one: {0}; python3 -c 'for i in range(3000000): pass'"
+        script = f"one() {{ {body.format(1)}; }}; two() {{ {body.format(2)}; false; }}; step one two; echo after"
+        status, output, times = steps(script)
+        self.assertEqual(status, 1)
+        self.assertRegex(output, r"==> one +ok .*one: 1\n==> two +FAILED .*one: 2\n")
+        self.assertIn("after", output)
+        table = {line.split()[-1]: line.split() for line in times.splitlines()[1:]}
+        self.assertLess(float(table["all"][0]), float(table["one"][0]) + float(table["two"][0]))
+        self.assertGreater(min(float(table[name][1]) for name in ("one", "two")), 0.05)
+
+    def test_an_end_by_a_signal_ends_steps_that_run_at_the_same_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = f"set -euo pipefail; only=(); source {HERE}/steps\none() {{ sleep 61.25; }}; two() {{ sleep 61.25; }}; step one two"
+            run = subprocess.Popen(["bash", "-c", script], cwd=folder, stdout=subprocess.DEVNULL)
+            sleeping = ["pgrep", "-fx", "sleep 61.25"]
+            while len(subprocess.run(sleeping, capture_output=True).stdout.split()) < 2:
+                time.sleep(0.05)
+            run.terminate()
+            run.wait(10)
+            deadline = time.monotonic() + 10
+            while subprocess.run(sleeping, capture_output=True).stdout and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(subprocess.run(sleeping, capture_output=True).stdout, b"")
 
     def test_commands_side_by_side(self):
         status, output, _ = steps("one() { side_by_side 'echo a; false; echo b' 'echo c'; }; step one")
