@@ -30,6 +30,7 @@ ENVIRONMENT = {
 }
 # What `helm template` knows of a cluster with the Prometheus operator.
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
+OPENSHIFT = ("--api-versions", "security.openshift.io/v1")
 
 
 class Rendered(NamedTuple):

@@ -5,6 +5,7 @@
     release, namespace
                by default dynamo-platform and inference-system
     monitoring whether the cluster is said to have the Prometheus operator
+    openshift  whether the cluster is said to be one of OpenShift
     only       render it only `plain` or only as `reused`, with the reason in the name
     values     the user's values, or a list of them with the same outcome
     set        for rows of one value: path -> value, instead of `values`
@@ -31,7 +32,7 @@ import render
 
 HERE = Path(__file__).resolve().parent
 KEYS = {
-    "name", "chart", "release", "namespace", "monitoring", "only", "values", "set",
+    "name", "chart", "release", "namespace", "monitoring", "openshift", "only", "values", "set",
     "accepted", "notes", "silent", "ignored", "refused", "wrong",
 }  # fmt: skip
 IGNORED = "dynamo.nvidia.com/ignored-values"
@@ -112,7 +113,7 @@ class Table:
     def render(self, trial):
         row = trial.row
         chart = self._charts[row.get("chart", charts.PLATFORM), trial.mode]
-        flags = render.MONITORING if row.get("monitoring") else ()
+        flags = (*(render.MONITORING if row.get("monitoring") else ()), *(render.OPENSHIFT if row.get("openshift") else ()))
         return render.template(trial.helm, chart, trial.values, **_place(row), flags=flags)
 
 

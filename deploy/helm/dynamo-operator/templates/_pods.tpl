@@ -20,10 +20,13 @@ dynamo-operator:{{ .Chart.Version }}
 {{ (((.Values.controllerManager).manager).image).pullPolicy | default "IfNotPresent" }}
 {{- end }}
 
+{{/* OpenShift has ids for each namespace, and refuses pods that choose others. */}}
 {{- define "dynamo-operator.podSecurityContext" -}}
 runAsNonRoot: true
+{{- if not (.Capabilities.APIVersions.Has "security.openshift.io/v1") }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end }}
