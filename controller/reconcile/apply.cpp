@@ -298,6 +298,13 @@ std::string toldKey(const Value& owner, const render::WriteNotice& notice) {
   return fmt::format("{}\n{}", lifecycle::uidOf(owner), notice.message());
 }
 
+void forgetTold(std::set<std::string>& told, const Value& owner) {
+  const std::string begin = fmt::format("{}\n", lifecycle::uidOf(owner));
+  const auto first = told.lower_bound(begin);
+  told.erase(first, std::find_if_not(first, told.end(),
+                                     [&](const std::string& key) { return key.starts_with(begin); }));
+}
+
 Task<AppliedChildren> applyChildren(Environment& environment, const Value& owner,
                                     const render::Children& children, Observed& observed,
                                     std::string writer) {

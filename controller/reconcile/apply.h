@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct AppliedChildren {
 
 /// The entry of Environment::told for a notice about a child of `owner`.
 std::string toldKey(const json::Value& owner, const render::WriteNotice& notice);
+/// Forgets what a deleted owner has told about.
+void forgetTold(std::set<std::string>& told, const json::Value& owner);
 
 /// Writes the children of `owner` that differ from the live ones: stage by stage, and the children of one
 /// stage concurrently. A failure of one child does not stop the others, except Jobs: what their pods need

@@ -11,6 +11,7 @@
 #include "common/api/kinds.h"
 #include "common/lifecycle/object.h"
 #include "common/observability/log.h"
+#include "controller/reconcile/apply.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/triggers.h"
 
@@ -149,6 +150,7 @@ void Manager::changed(const kube::Change& change) {
     environment_.applied.forget(change.key);
     environment_.failingSince.erase(change.key);
     environment_.models.erase(change.key);
+    forgetTold(environment_.told, *change.before);
   }
   ReconcileLoop* own = loopOf(change.key.kind);
   if (own != nullptr && change.kind == kube::Change::Kind::Deleted) own->forget(change.key);

@@ -408,4 +408,17 @@ TEST_CASE(
   CHECK(api.lines() == lines({"GET " + kOwnerPath}));
 }
 
+TEST_CASE("what a deleted owner has told about is forgotten") {
+  const auto owner = [](const char* uid) {
+    return parsed(std::string{"{'metadata':{'uid':'"} + uid + "'}}");
+  };
+  const render::WriteNotice notice{render::WriteNotice::Kind::Foreign, "uses ", "a"};
+  const render::WriteNotice other{render::WriteNotice::Kind::Foreign, "uses ", "b"};
+  std::set<std::string> told;
+  for (const char* uid : {"a", "aa", "b"}) told.insert(toldKey(owner(uid), notice));
+  told.insert(toldKey(owner("a"), other));
+  forgetTold(told, owner("a"));
+  CHECK(told == std::set<std::string>{toldKey(owner("aa"), notice), toldKey(owner("b"), notice)});
+}
+
 }  // namespace dynamo::controller::test
