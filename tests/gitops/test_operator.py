@@ -79,10 +79,23 @@ def setUpModule():
 
 
 def rendered(manifests):
-    """With the CRDs, which Git may hold, too."""
+    """With the CRDs, which Git may hold, too. Their conversion names the Service of this operator."""
+    objects = folder_of(manifests)
     crds = installation.rendered(cluster, installation.CRDS)
+    for service in (one["spec"]["conversion"]["webhook"]["clientConfig"]["service"] for one in crds if "conversion" in one["spec"]):
+        service["namespace"] = account_of(objects)[0]
+    return crds + objects
+
+
+def account_of(objects):
+    """(namespace, name) of the controller's account."""
+    found = [one["metadata"] for one in objects if one["kind"] == "ServiceAccount"]
+    return next((one["namespace"], one["name"]) for one in found if one["name"].endswith("controller-manager"))
+
+
+def folder_of(manifests):
     if not manifests.components:
-        return crds + installation.rendered(cluster, KUSTOMIZE / manifests.folder)
+        return installation.rendered(cluster, KUSTOMIZE / manifests.folder)
     with tempfile.TemporaryDirectory() as folder:
         relative = lambda path: os.path.relpath(KUSTOMIZE / path, Path(folder).resolve())  # noqa: E731
         overlay = {
@@ -90,7 +103,7 @@ def rendered(manifests):
             "components": [relative(f"components/{name}") for name in manifests.components],
         }
         Path(folder, "kustomization.yaml").write_text(yaml.safe_dump(overlay), encoding="utf-8")
-        return crds + installation.rendered(cluster, folder)
+        return installation.rendered(cluster, folder)
 
 
 def is_crd(one):
@@ -163,10 +176,7 @@ class Drift(unittest.TestCase):
         """The controller, or cert-manager, writes the CA into webhooks and conversion."""
         if name == CERT_MANAGER:
             return self.inject_as_cert_manager(objects)
-        accounts = [one for one in objects if one["kind"] == "ServiceAccount"]
-        account = next(one for one in accounts if one["metadata"]["name"].endswith("controller-manager"))
-        namespace = account["metadata"]["namespace"]
-        controller = installation.Controller(cluster, flags=ALL[name].flags, account=f"{namespace}/{account['metadata']['name']}")
+        controller = installation.Controller(cluster, flags=ALL[name].flags, account="/".join(account_of(objects)))
         controller.start()
         try:
             has_all = lambda: all(each.get("caBundle") for each in client_configs(objects))  # noqa: E731
