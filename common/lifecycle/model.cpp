@@ -190,8 +190,9 @@ class Model {
   }
 
   void set(std::string_view type, ConditionStatus status, std::string_view reason, std::string message) {
-    setCondition(status_, {type, status, reason, std::move(message)}, generationOf(model_), now_,
-                 make_.allocator());
+    // A process that starts sees by the earlier generation that the source was changed.
+    const std::int64_t generation = type == kEndpointsReady && state_.outdated ? 0 : generationOf(model_);
+    setCondition(status_, {type, status, reason, std::move(message)}, generation, now_, make_.allocator());
   }
 
   /// Sets EndpointsReady. An Event is due if its reason or its message is new.
@@ -206,7 +207,7 @@ class Model {
     }
     const std::string_view told = json::findText(before, "message");
     for (const std::string& each : state_.skipped) {
-      const bool fits = message.find(each) != std::string::npos;
+      const bool fits = shortened(message, kMaxConditionMessage).find(each) != std::string::npos;
       if (fits && told.find(each) == std::string_view::npos)
         outcome_.events.push_back(warning("EndpointSkipped", each));
     }
@@ -319,6 +320,13 @@ Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const 
   return warning("LoRAUnloadFailed",
                  fmt::format("Failed to unload LoRA {} from {} of {} endpoint(s): {}", modelName,
                              problems.size(), pods, listOf({problems.begin(), problems.end()})));
+}
+
+bool isOlder(const Value& model, const Value& other) {
+  const auto ageOf = [](const Value& object) {
+    return std::pair{json::findText(metadataOf(object), "creationTimestamp"), uidOf(object)};
+  };
+  return ageOf(model) < ageOf(other);
 }
 
 bool sharesAdapter(const Value& model, std::string_view modelName, const Value& other) {

@@ -1,11 +1,12 @@
 #pragma once
-// A DynamoModel: what its pods are asked, and its status. Decisions ctl-Q23, ctl-Q80 to ctl-Q84.
+// Decisions ctl-Q23, ctl-Q80 to ctl-Q85, ctl-Q94, ctl-Q95.
 //
 // base, adapter  the pods that serve the base model are listed
 // lora           the adapter is loaded into each of them, and unloaded when the model is deleted
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,12 +55,16 @@ struct ModelMemory {
     std::string address;
   };
 
-  std::string uid;                      ///< of the model
-  std::string name;                     ///< spec.modelName that `loaded` have
-  std::string uri;                      ///< spec.source.uri that `loaded` have
-  std::set<std::string> outdated;       ///< names of pods that may have the adapter of an earlier source
-  std::map<std::string, Pod> loaded;    ///< by name
-  std::set<std::string> silent;         ///< names of pods that did not answer when they were last asked
+  std::string uid;                    ///< of the model
+  std::string name;                   ///< spec.modelName that `loaded` have
+  std::string uri;                    ///< spec.source.uri that `loaded` have
+  std::set<std::string> outdated;     ///< names of pods that may have the adapter of an earlier source
+  std::map<std::string, Pod> loaded;  ///< by name
+  /// Names of pods that did not answer when they were last asked, with the number of this time.
+  std::map<std::string, std::uint64_t> silent;
+  std::uint64_t asks = 0;
+  std::set<std::string> unusable;       ///< names of pods that are gone or must not be asked
+  bool mustReload = false;              ///< another model has unloaded the adapter
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
   std::optional<Event> told = {};       ///< what came of unloading
@@ -85,6 +90,7 @@ struct ModelState {
   std::size_t services = 0;
   std::vector<ModelEndpoint> endpoints;
   std::vector<std::string> skipped = {};  ///< why pods of the slices were not asked
+  bool outdated = false;                  ///< pods may have the adapter of an earlier source
 };
 
 /// The outcome of a reconcile: status, and Events about what is new.
@@ -95,5 +101,7 @@ Event unloadEvent(std::string_view modelName, std::size_t pods, std::span<const 
 
 /// Whether `other` is another model, and needs the adapter `modelName` in the pods of `model`.
 bool sharesAdapter(const json::Value& model, std::string_view modelName, const json::Value& other);
+/// Whether `model` was created before `other`. The source of the oldest model counts (decision ctl-Q94).
+bool isOlder(const json::Value& model, const json::Value& other);
 
 }  // namespace dynamo::lifecycle

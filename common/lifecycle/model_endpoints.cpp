@@ -18,6 +18,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kServiceName = "kubernetes.io/service-name";
+constexpr std::string_view kVllmModule = "dynamo.vllm";
 
 std::span<const Value> itemsOf(const Value* object, std::string_view key) {
   const Value* list = json::find(object, key);
@@ -157,8 +158,11 @@ bool servesNoAdapters(const Value& pod) {
     for (const Value& item : itemsOf(main, list)) {
       // As common/render/backend_vllm.cpp writes them: an argument, or a part of a shell script.
       const std::string_view text = json::text(item);
-      if (text.starts_with("ray start --address=") || text == "--headless" ||
-          text.find(" --headless") != std::string_view::npos) {
+      if (text.starts_with("ray start --address=") || text == "--headless") return true;
+      // A script that starts vLLM twice decides itself which node it is on.
+      const std::size_t module = text.find(kVllmModule);
+      if (module != std::string_view::npos && text.find(kVllmModule, module + 1) == std::string_view::npos &&
+          text.find(" --headless", module) != std::string_view::npos) {
         return true;
       }
     }

@@ -44,9 +44,9 @@ constexpr std::chrono::seconds kSliceMayBeLate{10};
 constexpr std::chrono::seconds kAskRefusedAgain{30};
 
 /// Why a pod has the adapter of an earlier source.
-struct Kept {
+struct Outdated {
   std::string why;
-  bool failed = false;  ///< it was asked to unload it
+  bool failed = false;  ///< it does not only wait for others
 };
 
 lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
@@ -79,6 +79,9 @@ class ModelReconcile {
     } else if (!lifecycle::isLora(model_)) {
       for (const ModelPod& pod : found.pods) state.endpoints.push_back({pod.name, pod.addresses.front()});
     }
+    // The process that leads next asks the others.
+    if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
+    state.outdated = !memory_->outdated.empty();
     Document memory;
     Outcome outcome = lifecycle::modelOutcome(model_, state, environment_.now(), memory.GetAllocator());
     const bool failed =
@@ -96,10 +99,19 @@ class ModelReconcile {
 
   /// Unloads the adapter once, whatever comes of it, then removes the finalizer.
   Task<ReconcileResult> remove(Outcome deletion) {
-    if (!memory_->unloaded && lifecycle::hasFinalizer(model_) && lifecycle::isLora(model_) &&
-        !isSharedAdapter(lifecycle::modelNameOf(model_))) {
+    const std::string_view name = lifecycle::modelNameOf(model_);
+    const bool hasAdapter = lifecycle::hasFinalizer(model_) && lifecycle::isLora(model_);
+    // What another model wanted from another source becomes its own.
+    if (hasAdapter) queueOtherUsers(name);
+    if (!memory_->unloaded && hasAdapter) {
       const std::vector<ModelPod> pods = podsOf(environment_.cache, model_).pods;
-      std::optional<lifecycle::Event> told = co_await unload(pods, lifecycle::modelNameOf(model_));
+      const std::string former = std::exchange(memory_->name, std::string{name});
+      if (!former.empty() && former != name && !isSharedAdapter(former)) {
+        std::optional<lifecycle::Event> unloaded = co_await unload(pods, former, true);
+        if (unloaded) deletion.events.push_back(std::move(*unloaded));
+      }
+      std::optional<lifecycle::Event> told;
+      if (!isSharedAdapter(name)) told = co_await unload(pods, name, false);
       // The process that leads next asks the others.
       if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
       memory_->unloaded = true;
@@ -130,6 +142,7 @@ class ModelReconcile {
   Task<std::vector<ModelEndpoint>> load(const std::vector<ModelPod>& pods,
                                         std::vector<std::string>& skipped) {
     ModelCall call{"POST", std::string{lifecycle::kLoadPath}, lifecycle::loadBody(model_)};
+    if (std::exchange(memory_->mustReload, false)) memory_->loaded.clear();
     co_await noticeEdit(pods);
     const auto isAbsent = [&](const std::string& name) {
       return std::none_of(pods.begin(), pods.end(), [&](const ModelPod& pod) { return pod.name == name; });
@@ -137,8 +150,13 @@ class ModelReconcile {
     std::erase_if(memory_->loaded, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->missing, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->outdated, isAbsent);
-    std::erase_if(memory_->silent, isAbsent);
-    const std::map<std::string, Kept> kept = co_await unloadOutdated(pods);
+    std::erase_if(memory_->silent, [&](const auto& each) { return isAbsent(each.first); });
+    std::erase_if(memory_->unusable, isAbsent);
+    const auto older = olderUser();
+    if (older && !older->hasSource)
+      co_return disputed(pods, "model " + older->name + " has this adapter from another source");
+    if (older) memory_->outdated.clear();  // the oldest one replaces the adapter, and tells the others
+    const std::map<std::string, Outdated> kept = co_await unloadOutdated(pods);
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
       if (!memory_->outdated.contains(pod.name) && !isLoaded(pod)) asked.push_back(pod);
@@ -168,8 +186,8 @@ class ModelReconcile {
   /// of kModelTime. Returns the answers by pod.
   Task<std::map<std::string, ModelAnswer>> askInOrder(ModelCalls& calls, std::vector<ModelPod> pods,
                                                       const ModelCall& call) {
-    std::stable_partition(pods.begin(), pods.end(),
-                          [&](const ModelPod& pod) { return !memory_->silent.contains(pod.name); });
+    sortBySilence(pods);
+    ++memory_->asks;
     std::vector<ModelAnswer> answers = co_await calls.askAll(pods, call);
     std::map<std::string, ModelAnswer> byPod;
     for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -177,13 +195,58 @@ class ModelReconcile {
       if (kind == Kind::Unasked) {
         isCut_ = isCut_ || environment_.stopping;
       } else if (kind == Kind::Failed) {
-        memory_->silent.insert(pods[i].name);
+        memory_->silent.insert_or_assign(pods[i].name, memory_->asks);
       } else {
         memory_->silent.erase(pods[i].name);
+      }
+      if (kind == Kind::Missing || kind == Kind::Gone || kind == Kind::Refused) {
+        memory_->unusable.insert(pods[i].name);
+      } else {
+        memory_->unusable.erase(pods[i].name);
       }
       byPod.insert_or_assign(pods[i].name, std::move(answers[i]));
     }
     co_return std::move(byPod);
+  }
+
+  /// The pods that were silent most recently come last.
+  void sortBySilence(std::vector<ModelPod>& pods) const {
+    const auto lastSilence = [&](const ModelPod& pod) {
+      const auto found = memory_->silent.find(pod.name);
+      return found == memory_->silent.end() ? 0 : found->second;
+    };
+    std::stable_sort(pods.begin(), pods.end(),
+                     [&](const ModelPod& a, const ModelPod& b) { return lastSilence(a) < lastSilence(b); });
+  }
+
+  struct OlderUser {
+    std::string name;
+    bool hasSource = false;  ///< it wants the adapter from the same source
+  };
+
+  /// Returns a model that was created before this one and has the adapter, one with another source if there
+  /// is such a model. A pod has one adapter of a name.
+  std::optional<OlderUser> olderUser() const {
+    std::optional<OlderUser> found;
+    for (const k8s::ObjectKey& key : otherUsers(lifecycle::modelNameOf(model_))) {
+      const auto other = environment_.cache.find(key);
+      if (!other || !lifecycle::isOlder(other->object, model_)) continue;
+      found = OlderUser{key.name, lifecycle::sourceUriOf(other->object) == lifecycle::sourceUriOf(model_)};
+      if (!found->hasSource) break;
+    }
+    return found;
+  }
+
+  /// Nobody is asked. When the other model is gone, this one replaces what it has left.
+  std::vector<ModelEndpoint> disputed(const std::vector<ModelPod>& pods, const std::string& why) {
+    std::vector<ModelEndpoint> endpoints;
+    memory_->loaded.clear();
+    for (const ModelPod& pod : pods) {
+      if (memory_->unusable.contains(pod.name)) continue;
+      memory_->outdated.insert(pod.name);
+      endpoints.push_back({pod.name, pod.addresses.front(), false, why});
+    }
+    return endpoints;
   }
 
   /// The runtime knows an adapter by its name: it answers "already loaded" whatever the source is, and keeps
@@ -197,20 +260,27 @@ class ModelReconcile {
     if (isKnown && former != name) {
       memory_->loaded.clear();
       memory_->outdated.clear();
-      if (!isSharedAdapter(former)) unloaded_ = co_await unload(pods, former);
+      if (!isSharedAdapter(former)) unloaded_ = co_await unload(pods, former, true);
     } else if (isKnown ? source != uri : lifecycle::isAdapterEdited(model_)) {
       memory_->loaded.clear();
-      if (isSharedAdapter(name)) co_return;
-      for (const ModelPod& pod : pods) memory_->outdated.insert(pod.name);
+      for (const ModelPod& pod : pods) {
+        if (!memory_->unusable.contains(pod.name)) memory_->outdated.insert(pod.name);
+      }
     }
   }
 
   /// Unloads the adapter of an earlier source from half of the pods, so that the others serve meanwhile. Goes
   /// on when those have the new one. Returns what is told of the pods that keep the earlier one.
-  Task<std::map<std::string, Kept>> unloadOutdated(const std::vector<ModelPod>& pods) {
+  Task<std::map<std::string, Outdated>> unloadOutdated(const std::vector<ModelPod>& pods) {
     std::vector<ModelPod> outdated;
     bool othersHaveIt = true;
+    std::size_t usable = 0;
     for (const ModelPod& pod : pods) {
+      if (memory_->unusable.contains(pod.name)) {
+        memory_->outdated.erase(pod.name);
+        continue;
+      }
+      ++usable;
       if (memory_->outdated.contains(pod.name)) {
         outdated.push_back(pod);
       } else {
@@ -218,11 +288,13 @@ class ModelReconcile {
         othersHaveIt = othersHaveIt && memory_->loaded.contains(pod.name);
       }
     }
-    std::map<std::string, Kept> kept;
+    std::map<std::string, Outdated> kept;
     for (const ModelPod& pod : outdated) kept[pod.name] = {"it has the adapter of an earlier source"};
     if (outdated.empty() || !othersHaveIt) co_return std::move(kept);
-    if (outdated.size() == pods.size()) outdated.resize((outdated.size() + 1) / 2);
-    const ModelCall call{"DELETE", lifecycle::unloadPath(lifecycle::modelNameOf(model_)), ""};
+    sortBySilence(outdated);
+    if (outdated.size() == usable) outdated.resize((outdated.size() + 1) / 2);
+    const std::string_view name = lifecycle::modelNameOf(model_);
+    const ModelCall call{"DELETE", lifecycle::unloadPath(name), ""};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
     ModelCalls calls{environment_, space(), none};
     const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, std::move(outdated), call);
@@ -236,6 +308,7 @@ class ModelReconcile {
         hasFailedToUnload_ = true;
       }
     }
+    tellOtherUsers(name);
     co_return std::move(kept);
   }
 
@@ -269,8 +342,7 @@ class ModelReconcile {
       case Kind::Refused:
         memory_->loaded.erase(pod.name);
         skipped.push_back(answer.text);
-        // Its owners are not watched, and may not have been there yet.
-        lifecycle::requeueWithin(again_, kAskRefusedAgain);
+        if (answer.mayChange) lifecycle::requeueWithin(again_, kAskRefusedAgain);
         return;
       case Kind::Stopped:
         problem = "its main container does not run";
@@ -305,10 +377,24 @@ class ModelReconcile {
   }
   bool isSharedAdapter(std::string_view modelName) const { return !otherUsers(modelName).empty(); }
 
-  /// Both arguments must outlive the task.
-  Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods,
-                                               std::string_view modelName) {
-    const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), ""};
+  void queueOtherUsers(std::string_view modelName) {
+    for (const k8s::ObjectKey& key : otherUsers(modelName)) others_.push_back({key.namespaceName, key.name});
+  }
+
+  /// Pods have unloaded the adapter. A model that was created meanwhile may have found it loaded. A reconcile
+  /// of it may be in progress, so its memory of pods is not changed here.
+  void tellOtherUsers(std::string_view modelName) {
+    for (const k8s::ObjectKey& key : otherUsers(modelName)) {
+      if (const auto memory = environment_.models.find(key); memory != environment_.models.end())
+        memory->second->mustReload = true;
+    }
+    queueOtherUsers(modelName);
+  }
+
+  /// `pods` and `modelName` must outlive the task. `whileStopping`: as in ModelCall.
+  Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods, std::string_view modelName,
+                                               bool whileStopping) {
+    const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), "", whileStopping};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
     ModelCalls calls{environment_, space(), none};
     const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, pods, call);
@@ -321,12 +407,7 @@ class ModelReconcile {
       const std::string problem = unloadProblemOf(answer);
       if (!problem.empty()) problems.push_back(fmt::format("pod {}: {}", pod, problem));
     }
-    // A model that was created meanwhile may have found the adapter loaded.
-    for (const k8s::ObjectKey& key : otherUsers(modelName)) {
-      if (const auto memory = environment_.models.find(key); memory != environment_.models.end())
-        memory->second->loaded.clear();
-      others_.push_back({key.namespaceName, key.name});
-    }
+    tellOtherUsers(modelName);
     std::optional<lifecycle::Event> told;
     if (asked > 0) told = lifecycle::unloadEvent(modelName, asked, problems);
     co_return std::move(told);

@@ -116,7 +116,8 @@ Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& p
 }
 
 Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& call, Deadline deadline) {
-  if (timeLeft(deadline) <= milliseconds{0} || environment_.stopping)
+  const bool stops = environment_.stopping && !call.whileStopping;
+  if (timeLeft(deadline) <= milliseconds{0} || stops)
     co_return answer(Kind::Unasked, "there was no time left");
   k8s::ObjectKey key = keyIn(resourceOf("", "Pod"), namespace_, candidate.name);
   auto read = co_await readObject(std::move(key), deadline);
@@ -132,8 +133,11 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
   }
   auto ours = co_await leadsToGraph(pod, deadline);
   if (auto* failed = std::get_if<std::string>(&ours)) co_return answer(Kind::Failed, std::move(*failed));
-  if (!std::get<bool>(ours))
-    co_return answer(Kind::Refused, fmt::format("pod {} belongs to no graph", candidate.name));
+  if (!std::get<bool>(ours)) {
+    ModelAnswer refused = answer(Kind::Refused, fmt::format("pod {} belongs to no graph", candidate.name));
+    refused.mayChange = true;  // its owners are not watched
+    co_return std::move(refused);
+  }
   ModelAnswer out;
   out.pod = {std::string{lifecycle::uidOf(pod)}, lifecycle::restartsOf(pod), where.address};
   const auto given = given_.find(candidate.name);
@@ -147,7 +151,7 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
     co_return std::move(out);
   }
   const milliseconds time = timeLeft(deadline);
-  if (time <= milliseconds{0} || environment_.stopping || environment_.loop.stopping()) {
+  if (time <= milliseconds{0} || stops || environment_.loop.stopping()) {
     out.kind = Kind::Unasked;
     out.text = "there was no time left";
     co_return std::move(out);

@@ -27,13 +27,14 @@ struct ModelCall {
   std::string method;
   std::string path;
   std::string body;
+  bool whileStopping = false;  ///< also ask when the process stops, because the next one does not know of it
 };
 
 /// How a pod was asked.
 struct ModelAnswer {
   enum class Kind {
     Missing,   ///< there is no pod of the name; `text` says so
-    Gone,      ///< the pod has ended, or is about to go
+    Gone,      ///< the pod has ended, is about to go, or serves no adapters
     Refused,   ///< the pod must not be asked; `text` says why
     Kept,      ///< it has the adapter already and was not asked
     Stopped,   ///< its main container does not run, so it was not asked
@@ -45,7 +46,8 @@ struct ModelAnswer {
   Kind kind = Kind::Failed;
   std::string text;
   int status = 0;
-  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Stopped, Answered, Unasked, and of Failed if it was asked
+  bool mayChange = false;           ///< of Refused: the reason may go without an event of the pod
+  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Stopped, Answered, and of Failed if it was asked
 };
 
 class ModelCalls {

@@ -245,6 +245,60 @@ class Models(unittest.TestCase):
             controller.wait_until_ready()
             self.until("all have the fourth", lambda: set(self.sources().values()) == {"s3://bucket/fourth"} and self.is_ready(3))
 
+    def uris(self):
+        """The sources of the adapters that pods have."""
+        return {workers.sources[address, "org/tuned"] for address in self.loaded()}
+
+    def change_source(self, name="tuned"):
+        plane.patch("DynamoModel", self.namespace, name, {"spec": {"source": {"uri": "s3://bucket/changed"}}})
+
+    def test_a_changed_source_is_loaded_beside_a_rank_and_a_pod_that_must_not_be_asked(self):
+        plane.apply(self.with_rank())
+        plane.apply(endpoint_slice(self.namespace, "forged", ("10.77.0.2", "absent")))
+        self.until("two pods run", lambda: len([one for one in self.pods().values() if one]) == 2)
+        plane.apply(model(self.namespace))
+        self.until("one pod has it", lambda: self.is_ready(1))
+        self.change_source()
+        self.until("it is loaded", lambda: self.is_ready(1) and self.uris() == {"s3://bucket/changed"})
+        self.rest(3)
+
+    def test_a_source_that_was_changed_half_is_loaded_after_a_restart(self):
+        self.start()
+        workers.behave = lambda method, address: 500 if method == "POST" else None
+        self.change_source()
+        self.until("one pod has none", lambda: self.endpoints_ready().get("reason") == "NotReady" and len(self.loaded()) == 1)
+        self.assertEqual(self.endpoints_ready()["observedGeneration"], 1)
+        controller.stop()
+        workers.clear()
+        controller.start()
+        controller.wait_until_ready()
+        self.until("both have it", lambda: self.is_ready(2) and len(self.loaded()) == 2)
+        self.assertEqual(self.uris(), {"s3://bucket/changed"})
+        self.assertEqual(self.endpoints_ready()["observedGeneration"], 2)
+
+    def test_of_two_sources_that_of_the_older_model_counts(self):
+        self.start()
+        time.sleep(1.1)  # the times of creation have seconds
+        plane.apply(model(self.namespace, "younger", source={"uri": "s3://bucket/changed"}))
+        told = "model tuned has this adapter from another source"
+        self.until("it is told", lambda: told in self.endpoints_ready("younger").get("message", ""))
+        self.assertEqual(self.uris(), {"s3://bucket/tuned"})
+        self.delete()
+        self.until("the younger one has it", lambda: self.is_ready(2, "younger"))
+        self.assertEqual(self.uris(), {"s3://bucket/changed"})
+
+    def test_two_models_of_one_adapter_get_another_source_together(self):
+        self.start()
+        plane.apply(model(self.namespace, "twin"))
+        self.until("the twin is ready", lambda: self.is_ready(2, "twin"))
+        self.change_source()
+        self.change_source("twin")
+        ready = lambda: all(self.endpoints_ready(name).get("observedGeneration") == 2 and self.is_ready(2, name) for name in ("tuned", "twin"))  # noqa: E731
+        self.until("both are ready", lambda: ready() and self.uris() == {"s3://bucket/changed"})
+        self.rest(3)
+        self.assertTrue(ready())
+        self.assertEqual(len(self.loaded()), 2)
+
     def test_an_adapter_of_an_earlier_name_is_unloaded(self):
         self.start(2)
         self.edit(modelName="org/other")
@@ -327,12 +381,16 @@ class Models(unittest.TestCase):
         self.until("the last two have it", lambda: len(set(self.loaded()) - set(silent)) == 2, 60)
         self.assertEqual(len(silent), 20)
 
+    def with_rank(self):
+        """A worker, and a pod that only runs a rank of vLLM."""
+        made = graph(self.namespace, 1)
+        made["spec"]["services"]["Rank"] = json.loads(json.dumps(made["spec"]["services"]["Worker"]))
+        made["spec"]["services"]["Rank"]["extraPodSpec"]["mainContainer"]["args"] += ["--headless"]
+        return made
+
     def test_ranks_of_vllm_are_not_asked(self):
         """ctl-Q95"""
-        rank = graph(self.namespace, 1)
-        rank["spec"]["services"]["Rank"] = json.loads(json.dumps(rank["spec"]["services"]["Worker"]))
-        rank["spec"]["services"]["Rank"]["extraPodSpec"]["mainContainer"]["args"] += ["--headless"]
-        plane.apply(rank)
+        plane.apply(self.with_rank())
         self.until("two pods run", lambda: len([one for one in self.pods().values() if one]) == 2)
         plane.apply(model(self.namespace))
         self.until("one pod has it", lambda: self.is_ready(1))

@@ -201,6 +201,8 @@ TEST_CASE("ranks of vLLM on further nodes serve no adapters") {  // ctl-Q95
   CHECK(
       serves("'command':['/bin/sh','-c'],'args':['ray start --head --port=6379 && python3 -m dynamo.vllm']"));
   CHECK(serves("'args':['--data-parallel-hybrid-lb']"));
+  CHECK(serves(
+      "'args':['if [ $I = 0 ]; then python3 -m dynamo.vllm; else python3 -m dynamo.vllm --headless; fi']"));
   CHECK_FALSE(serves("'command':['/bin/sh','-c'],'args':['ray start --address=l:6379 --block']"));
   CHECK_FALSE(serves("'command':['sh','-c','exec python3 -m dynamo.vllm --node-rank 1 --headless']"));
   CHECK_FALSE(serves("'command':['python3'],'args':['-m','dynamo.vllm','--headless']"));
