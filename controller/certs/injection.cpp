@@ -77,7 +77,7 @@ bool isWithoutCa(const Value& webhooks, const ServiceName& service) {
 std::string untrusted(std::string_view where) {
   return fmt::format(
       "{} does not contain the CA of the webhook's certificate, and the operator does not change it because "
-      "of its cert-manager annotation",
+      "of an annotation of the object, cert-manager.io/inject-… or nvidia.com/ca-injected",
       where);
 }
 
@@ -97,12 +97,12 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
   GuardedPatch patch;
   const Value* const webhooks = json::find(configuration, "webhooks");
   if (webhooks == nullptr || !webhooks->IsArray()) return plan;
-  const bool foreign = injectedByCertManager(configuration);
   const Value* const annotations = json::findObject(json::find(configuration, "metadata"), "annotations");
   const std::string_view mark = json::findText(annotations, kInjectedAnnotation);
   const bool marked = mark == "true";
+  const bool foreign = injectedByCertManager(configuration) || mark == "false";
   const bool all = injection == Injection::Everywhere;
-  if (!all && (foreign || !(marked || (mark.empty() && isWithoutCa(*webhooks, service))))) return plan;
+  if (!all && (foreign || !(marked || isWithoutCa(*webhooks, service)))) return plan;
   bool isOurs = false;
   for (rapidjson::SizeType i = 0; i < webhooks->Size(); ++i) {
     const Value& entry = (*webhooks)[i];
@@ -120,7 +120,12 @@ InjectionPlan planWebhooks(const Value& configuration, const ServiceName& servic
     }
   }
   if (!marked && (all ? isOurs : !patch.text().empty())) {
-    if (annotations == nullptr) patch.add("/metadata/annotations", patch.make().object());
+    if (annotations == nullptr) {
+      // Another program may have added the first annotation meanwhile.
+      patch.test("/metadata/resourceVersion",
+                 json::findText(json::find(&configuration, "metadata"), "resourceVersion"));
+      patch.add("/metadata/annotations", patch.make().object());
+    }
     patch.add("/metadata/annotations/" + json::escapePointer(kInjectedAnnotation), "true");
   }
   plan.patch = patch.text();

@@ -18,8 +18,8 @@ struct InjectionPlan {
 };
 
 /// The caBundles that are changed. WhereEmpty: only in objects in which all of them are empty, or that have
-/// kInjectedAnnotation. An object that is changed gets it with the value "true". With another value, such as
-/// "false", WhereEmpty does not change the object.
+/// kInjectedAnnotation. An object that is changed gets it with the value "true". With the value "false", or
+/// if cert-manager injects the CA, the object is not changed.
 enum class Injection { Everywhere, WhereEmpty };
 inline constexpr std::string_view kInjectedAnnotation = "nvidia.com/ca-injected";
 

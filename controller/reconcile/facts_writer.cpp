@@ -58,7 +58,9 @@ void FactsWriter::stop() {
 
 Task<std::string> FactsWriter::write(bool replace) {
   const std::string wanted = factsDocument(facts_);
-  const kube::CallOptions call{kube::Slots::Cluster};
+  kube::CallOptions call{kube::Slots::Cluster};
+  // Before this process leads it only creates what nobody has written.
+  call.ungated = !replace;
   auto got = co_await client_.get(resourceOf("", "ConfigMap"), namespace_, kName, call);
   if (const auto* error = std::get_if<ApiError>(&got)) {
     if (error->reason != kube::Reason::NotFound) co_return error->message;

@@ -32,7 +32,8 @@ std::string entry(const std::string& name, const std::string& clientConfig, cons
          (bundle.empty() ? "" : R"(,"caBundle":")" + base64(bundle) + "\"") + "}}";
 }
 std::string configuration(const std::string& entries, const std::string& metadata = {}) {
-  return R"({"metadata":{)" + metadata + R"(},"webhooks":[)" + entries + "]}";
+  return std::string{R"({"metadata":{"resourceVersion":"7")"} + (metadata.empty() ? "" : ",") + metadata +
+         R"(},"webhooks":[)" + entries + "]}";
 }
 
 /// The operations as "op path value", with PEM texts decoded.
@@ -66,11 +67,11 @@ TEST_CASE("which entries of a webhook configuration get the CA") {
   const std::string refused = R"("annotations":{"nvidia.com/ca-injected":"false"})";
   const Operations mark{"add /metadata/annotations/nvidia.com~1ca-injected true"};
   const std::vector<Row> rows{
-      {"one that another mode has left to the administrator",
-       configuration(entry("a", own, current()), refused), mark, false},
+      {"the administrator has another CA", configuration(entry("a", own, old()), refused), {}, true},
+      {"the administrator has the CA", configuration(entry("a", own, current()), refused), {}, false},
       {"one of an earlier version without the mark",
        configuration(entry("a", own, current())),
-       {"add /metadata/annotations {}", mark[0]},
+       {"test /metadata/resourceVersion 7", "add /metadata/annotations {}", mark[0]},
        false},
       {"an entry without a caBundle",
        configuration(entry("a", own), marked),
@@ -121,7 +122,8 @@ TEST_CASE("in manual mode only objects without a CA get it, and keep it up to da
   };
   const std::vector<Row> rows{
       {"no caBundle", configuration(entry("a", own)),
-       with({"add /metadata/annotations {}", "add /metadata/annotations/nvidia.com~1ca-injected true"})},
+       with({"test /metadata/resourceVersion 7", "add /metadata/annotations {}",
+             "add /metadata/annotations/nvidia.com~1ca-injected true"})},
       {"other annotations", configuration(entry("a", own), R"("annotations":{"a":"b"})"),
        with({"add /metadata/annotations/nvidia.com~1ca-injected true"})},
       {"beside an entry of another Service",

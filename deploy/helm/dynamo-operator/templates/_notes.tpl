@@ -96,7 +96,7 @@ the controller makes and renews it, in Secret {{ $secret }}
 - dynamo.ingress.tlsSecretName is still the placeholder my-tls-secret.
 {{- end }}
 {{- if and ($webhook.certificateSecret).external (not $webhook.caBundle) (not ($webhook.certManager).enabled) }}
-- webhook.caBundle is empty, so the controller injects ca.crt of the Secret. Until then the API server refuses writes.
+- webhook.caBundle is empty, so the controller injects ca.crt of the Secret. The API server refuses writes while the Secret does not exist.
 {{- end }}
 {{- if eq "true" (toString ((.Values.global).etcd).install) }}
 - The image of the bundled etcd is archived and gets no updates. discoveryBackend=kubernetes needs no etcd.

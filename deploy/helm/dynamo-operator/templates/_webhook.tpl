@@ -94,8 +94,9 @@ spec:
         - name: config
           configMap:
             name: {{ $fullname }}-config
-        # The kubelet tries again after seconds while the Secret does not exist, but reads a volume that it has mounted about once a
-        # minute. The controller writes the facts first, so the webhook has both when it starts.
+        # While the Secret does not exist, the kubelet tries again, at first after seconds and never later than after two minutes. It
+        # reads a volume that it has mounted about once a minute. In mode auto the controller writes the facts before the Secret, so the
+        # webhook has both when it starts.
         - name: cert
           projected:
             sources:
