@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import bucket
 import image
@@ -15,7 +16,6 @@ from places import GRAPHS, NAMESPACE, PODS
 from plane import http_request
 
 HERE = Path(__file__).resolve().parent
-VERSION = image.VERSIONS[0]
 NAME, GIVEN_NAME = "tuned", "given-adapter"
 MODELS = f"/apis/nvidia.com/v1alpha1/namespaces/{NAMESPACE}/dynamomodels"
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
@@ -36,9 +36,14 @@ STORAGE = {
 }
 
 
-def graph():
+class Setting(NamedTuple):
+    version: str = image.VERSIONS[0]
+    discovery: str = "kubernetes"
+
+
+def graph(setting):
     """A frontend and two workers that may load adapters."""
-    made = scenarios.graph(NAME, VERSION, 1, worker="echo")
+    made = scenarios.graph(NAME, setting.version, 1, setting.discovery, worker="echo")
     worker = made["spec"]["services"]["Worker"]
     variables = [{"name": name, "value": value} for name, value in {"DYN_LORA_ENABLED": "true", **STORAGE}.items()]
     worker |= {"replicas": 2, "modelRef": {"name": model.NAME}, "envs": variables}
@@ -64,8 +69,9 @@ def files():
 class Adapters:
     """`problem` is called with what must not be. `folder`: for what there is to read later. `timeline`: of the namespace."""
 
-    def __init__(self, plane, folder, timeline, problem):
+    def __init__(self, plane, setting, folder, timeline, problem):
         self.plane = plane
+        self.setting = setting
         self.cluster = plane.cluster
         self.folder = folder
         self.timeline = timeline

@@ -1,18 +1,25 @@
 """Adapters (DynamoModel) in workers of the real runtime: loaded, loaded again, not downloaded, loaded into pods that join or
 crash, unloaded. The worker is worker.py: system port, downloader, registration and discovery are those of ai-dynamo, the engine
-is not. `run --only lora` plays the steps one after the other on one graph."""
+is not. `run --only lora` plays the steps one after the other on one graph; TITLES has the other settings."""
 
 import time
 
 import model
 import scenarios
-from adapters import CONFIG_MAPS, GIVEN, LATE, MODELS, NAME, PATIENCE, PORT, SLOW_SECONDS, Adapters, adapter, files, graph
+from adapters import CONFIG_MAPS, GIVEN, LATE, MODELS, NAME, PATIENCE, PORT, SLOW_SECONDS, Adapters, Setting, adapter, files, graph
 from bucket import BUCKET
 from places import GRAPHS, NAMESPACE
 from plane import Load
 from timeline import Timeline, clock
 
 TITLE = "lora"
+# The first is that of a usual run; the others are played by --full, or by name.
+TITLES = {
+    TITLE: Setting(),
+    "lora, etcd": Setting(discovery="etcd"),
+    "lora 1.6.1": Setting("1.6.1"),
+    "lora 1.6.1, etcd": Setting("1.6.1", "etcd"),
+}
 REST_SECONDS = 3.0
 AROUND_SECONDS = 5  # of the timeline that is printed, before a step that failed
 # Of a request to a pod, and of all requests for a deletion (decision ctl-Q83).
@@ -34,7 +41,7 @@ def first_load(on):
         on.cluster.api("POST", MODELS, one)
     on.until("no pod serves the model", lambda: on.reason("fox") == "NoEndpoints")
     on.check("ServicesFound", on.condition("fox", "ServicesFound").get("reason"), "NoServicesFound")
-    on.cluster.api("POST", GRAPHS, graph())
+    on.cluster.api("POST", GRAPHS, graph(on.setting))
     on.plane.wait_until_settled(NAME, {"Frontend": 1, "Worker": 2}, 2 * PATIENCE, 0)
     for name in ("fox", "owl"):
         on.until(f"{name} is loaded", lambda name=name: on.counts(name) == (2, 2))
@@ -195,7 +202,7 @@ def controller_is_killed(on):
 
 def worker_without_adapters(on):
     """The message names what its component lacks (ctl-Q86)."""
-    made = graph()
+    made = graph(on.setting)
     made["metadata"]["name"] = "plain"
     worker = made["spec"]["services"]["Worker"]
     worker |= {"replicas": 1, "modelRef": {"name": "plain"}, "envs": []}
@@ -260,8 +267,8 @@ LONG = [slow_download, worker_without_adapters, rolling_update, controller_is_ki
 LAST = [unload, unload_of_what_is_not_loaded, deletion_with_a_dead_pod, graph_is_deleted]
 
 
-def play(plane, folder, long, problem):
-    """Plays the steps on a RuntimePlane with the image of VERSION. `long`: also those of --full. `problem` is called with what
+def play(plane, setting, folder, long, problem):
+    """Plays the steps on a RuntimePlane with the image of the setting. `long`: also those of --full. `problem` is called with what
     must not be."""
     folder.mkdir(parents=True, exist_ok=True)
     problems = []
@@ -272,7 +279,7 @@ def play(plane, folder, long, problem):
 
     timeline = Timeline(plane.cluster, NAMESPACE, folder / "pods")
     timeline.start()
-    on = Adapters(plane, folder, timeline, note)
+    on = Adapters(plane, setting, folder, timeline, note)
     try:
         for step in [*STEPS, *(LONG if long else []), *LAST]:
             begin, before = time.time(), len(problems)
