@@ -274,6 +274,10 @@ std::string_view sourceUriOf(const Value& model) {
   return json::findText(json::findObject(specOf(model), "source"), "uri");
 }
 
+bool wasObserved(const Value& model) {
+  return numberAt(findCondition(statusOf(model), kEndpointsReady), "observedGeneration", 0) > 0;
+}
+
 bool isAdapterEdited(const Value& model) {
   const std::int64_t seen =
       numberAt(findCondition(statusOf(model), kEndpointsReady), "observedGeneration", 0);

@@ -41,6 +41,8 @@ std::string_view modelNameOf(const json::Value& model);
 std::string_view sourceUriOf(const json::Value& model);
 /// Whether the spec has changed since its status was written. A status of the reference does not say so.
 bool isAdapterEdited(const json::Value& model);
+/// Whether a status tells about the adapter of an earlier or the current spec. One of the reference does not.
+bool wasObserved(const json::Value& model);
 
 /// Why a reply says that the adapter is not loaded, or not unloaded; empty: it is. An adapter that the pod
 /// does not know is unloaded: the runtime answers 500 with "not found" in its message.
@@ -63,8 +65,10 @@ struct ModelMemory {
   /// Names of pods that did not answer when they were last asked, with the number of this time.
   std::map<std::string, std::uint64_t> silent;
   std::uint64_t asks = 0;
-  std::set<std::string> unusable;       ///< names of pods that are gone or must not be asked
-  bool mustReload = false;              ///< another model has unloaded the adapter
+  std::set<std::string> unusable;  ///< names of pods that are gone or must not be asked
+  std::set<std::string>
+      stopped;              ///< names of pods whose main container did not run when they were last asked
+  bool mustReload = false;  ///< another model has unloaded the adapter
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
   std::optional<Event> told = {};       ///< what came of unloading

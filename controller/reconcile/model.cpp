@@ -43,6 +43,9 @@ constexpr std::chrono::seconds kSliceMayBeLate{10};
 /// How long a pod that belongs to no graph is not asked again.
 constexpr std::chrono::seconds kAskRefusedAgain{30};
 
+/// How often a model looks how far the oldest model of its adapter has come. It is told as well.
+constexpr std::chrono::seconds kFollowAgain{2};
+
 /// Why a pod has the adapter of an earlier source.
 struct Outdated {
   std::string why;
@@ -152,11 +155,12 @@ class ModelReconcile {
     std::erase_if(memory_->outdated, isAbsent);
     std::erase_if(memory_->silent, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->unusable, isAbsent);
+    std::erase_if(memory_->stopped, isAbsent);
     const auto older = olderUser();
     if (older && !older->hasSource)
-      co_return disputed(pods, "model " + older->name + " has this adapter from another source");
-    if (older) memory_->outdated.clear();  // the oldest one replaces the adapter, and tells the others
-    const std::map<std::string, Outdated> kept = co_await unloadOutdated(pods);
+      co_return disputed(pods, "model " + older->key.name + " has this adapter from another source");
+    if (older) followOlder(*older);
+    const std::map<std::string, Outdated> kept = co_await unloadOutdated(pods, !older.has_value());
     std::vector<ModelPod> asked;
     for (const ModelPod& pod : pods) {
       if (!memory_->outdated.contains(pod.name) && !isLoaded(pod)) asked.push_back(pod);
@@ -178,7 +182,8 @@ class ModelReconcile {
     const bool allLoaded = std::all_of(endpoints.begin(), endpoints.end(), [&](const ModelEndpoint& each) {
       return each.ready || kept.contains(each.pod);
     });
-    if (!memory_->outdated.empty() && allLoaded && !hasFailedToUnload_) again_ = std::chrono::milliseconds{0};
+    if (!older && !memory_->outdated.empty() && allLoaded && !hasFailedToUnload_)
+      again_ = std::chrono::milliseconds{0};
     co_return std::move(endpoints);
   }
 
@@ -204,6 +209,11 @@ class ModelReconcile {
       } else {
         memory_->unusable.erase(pods[i].name);
       }
+      if (kind == Kind::Stopped) {
+        memory_->stopped.insert(pods[i].name);
+      } else {
+        memory_->stopped.erase(pods[i].name);
+      }
       byPod.insert_or_assign(pods[i].name, std::move(answers[i]));
     }
     co_return std::move(byPod);
@@ -220,21 +230,43 @@ class ModelReconcile {
   }
 
   struct OlderUser {
-    std::string name;
+    k8s::ObjectKey key;
     bool hasSource = false;  ///< it wants the adapter from the same source
   };
 
-  /// Returns a model that was created before this one and has the adapter, one with another source if there
-  /// is such a model. A pod has one adapter of a name.
+  /// Returns the oldest of the models that want the adapter, if this is another one. A pod has one adapter of
+  /// a name.
   std::optional<OlderUser> olderUser() const {
+    std::optional<kube::Cached> oldest;
     std::optional<OlderUser> found;
     for (const k8s::ObjectKey& key : otherUsers(lifecycle::modelNameOf(model_))) {
-      const auto other = environment_.cache.find(key);
-      if (!other || !lifecycle::isOlder(other->object, model_)) continue;
-      found = OlderUser{key.name, lifecycle::sourceUriOf(other->object) == lifecycle::sourceUriOf(model_)};
-      if (!found->hasSource) break;
+      auto other = environment_.cache.find(key);
+      if (!other || !lifecycle::loraProblem(other->object).empty() ||
+          !lifecycle::isOlder(other->object, model_) ||
+          (oldest && lifecycle::isOlder(oldest->object, other->object)))
+        continue;
+      found = OlderUser{key, lifecycle::sourceUriOf(other->object) == lifecycle::sourceUriOf(model_)};
+      oldest = std::move(other);
     }
     return found;
+  }
+
+  /// The oldest model replaces the adapter of an earlier source, and tells the others. If it goes meanwhile,
+  /// this one goes on.
+  void followOlder(const OlderUser& older) {
+    const auto his = environment_.models.find(older.key);
+    // One that has not seen its own edit yet knows less than this one.
+    if (his != environment_.models.end() && his->second->uri == memory_->uri)
+      memory_->outdated = his->second->outdated;
+    if (!memory_->outdated.empty()) lifecycle::requeueWithin(again_, kFollowAgain);
+  }
+
+  bool othersWantAnotherSource(std::string_view modelName, std::string_view uri) const {
+    const std::vector<k8s::ObjectKey> others = otherUsers(modelName);
+    return std::any_of(others.begin(), others.end(), [&](const k8s::ObjectKey& key) {
+      const auto other = environment_.cache.find(key);
+      return other && lifecycle::sourceUriOf(other->object) != uri;
+    });
   }
 
   /// Nobody is asked. When the other model is gone, this one replaces what it has left.
@@ -260,23 +292,37 @@ class ModelReconcile {
     if (isKnown && former != name) {
       memory_->loaded.clear();
       memory_->outdated.clear();
-      if (!isSharedAdapter(former)) unloaded_ = co_await unload(pods, former, true);
+      if (isSharedAdapter(former)) {
+        queueOtherUsers(former);
+      } else {
+        unloaded_ = co_await unload(pods, former, true);
+      }
+    }
+    const bool isNew = isKnown ? former != name : !lifecycle::wasObserved(model_);
+    if (isNew) {
+      // A younger model may have loaded its own source.
+      if (othersWantAnotherSource(name, uri)) markOutdated(pods);
     } else if (isKnown ? source != uri : lifecycle::isAdapterEdited(model_)) {
       memory_->loaded.clear();
-      for (const ModelPod& pod : pods) {
-        if (!memory_->unusable.contains(pod.name)) memory_->outdated.insert(pod.name);
-      }
+      markOutdated(pods);
+    }
+  }
+
+  void markOutdated(const std::vector<ModelPod>& pods) {
+    for (const ModelPod& pod : pods) {
+      if (!memory_->unusable.contains(pod.name)) memory_->outdated.insert(pod.name);
     }
   }
 
   /// Unloads the adapter of an earlier source from half of the pods, so that the others serve meanwhile. Goes
   /// on when those have the new one. Returns what is told of the pods that keep the earlier one.
-  Task<std::map<std::string, Outdated>> unloadOutdated(const std::vector<ModelPod>& pods) {
+  Task<std::map<std::string, Outdated>> unloadOutdated(const std::vector<ModelPod>& pods, bool mayUnload) {
     std::vector<ModelPod> outdated;
     bool othersHaveIt = true;
     std::size_t usable = 0;
     for (const ModelPod& pod : pods) {
-      if (memory_->unusable.contains(pod.name)) {
+      // What does not run has lost its adapters, and says nothing about the new source.
+      if (memory_->unusable.contains(pod.name) || memory_->stopped.contains(pod.name)) {
         memory_->outdated.erase(pod.name);
         continue;
       }
@@ -290,9 +336,9 @@ class ModelReconcile {
     }
     std::map<std::string, Outdated> kept;
     for (const ModelPod& pod : outdated) kept[pod.name] = {"it has the adapter of an earlier source"};
-    if (outdated.empty() || !othersHaveIt) co_return std::move(kept);
+    if (outdated.empty() || !othersHaveIt || !mayUnload) co_return std::move(kept);
     sortBySilence(outdated);
-    if (outdated.size() == usable) outdated.resize((outdated.size() + 1) / 2);
+    outdated.resize(std::min(outdated.size(), (usable + 1) / 2));
     const std::string_view name = lifecycle::modelNameOf(model_);
     const ModelCall call{"DELETE", lifecycle::unloadPath(name), ""};
     const std::map<std::string, lifecycle::ModelMemory::Pod> none;
@@ -306,6 +352,7 @@ class ModelReconcile {
       } else {
         kept[pod] = {"the adapter of an earlier source is not unloaded: " + problem, true};
         hasFailedToUnload_ = true;
+        memory_->silent.insert_or_assign(pod, memory_->asks);  // it comes last next time
       }
     }
     tellOtherUsers(name);

@@ -116,8 +116,8 @@ Task<std::variant<bool, std::string>> ModelCalls::leadsToGraph(const Document& p
 }
 
 Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& call, Deadline deadline) {
-  const bool stops = environment_.stopping && !call.whileStopping;
-  if (timeLeft(deadline) <= milliseconds{0} || stops)
+  const auto stops = [&] { return environment_.stopping && !call.whileStopping; };
+  if (timeLeft(deadline) <= milliseconds{0} || stops())
     co_return answer(Kind::Unasked, "there was no time left");
   k8s::ObjectKey key = keyIn(resourceOf("", "Pod"), namespace_, candidate.name);
   auto read = co_await readObject(std::move(key), deadline);
@@ -151,7 +151,7 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
     co_return std::move(out);
   }
   const milliseconds time = timeLeft(deadline);
-  if (time <= milliseconds{0} || stops || environment_.loop.stopping()) {
+  if (time <= milliseconds{0} || stops() || environment_.loop.stopping()) {
     out.kind = Kind::Unasked;
     out.text = "there was no time left";
     co_return std::move(out);

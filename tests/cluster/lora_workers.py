@@ -11,8 +11,9 @@ PORT = 9090
 
 
 class Workers:
-    """adapters: address -> the names of what is loaded there. sources: (address, name) -> the uri that it was loaded from. calls: (method, address, path, body). `behave` is asked before
-    each answer: it returns a status to answer with, None for what the runtime does, or a function that answers itself."""
+    """adapters: address -> the names of what is loaded there. sources: (address, name) -> the uri that it was loaded from. calls:
+    (method, address, path, body). `behave` is asked before each answer: it returns a status to answer with, None for what the runtime
+    does, or a function that answers itself."""
 
     def __init__(self):
         self.adapters, self.sources, self.calls, self.lock = {}, {}, [], threading.Lock()
@@ -87,6 +88,11 @@ class Workers:
             if method == "DELETE":
                 return 500, {"status": "error", "message": f"LoRA '{name}' not found"}
             return 200, {"status": "success", "loras": dict.fromkeys(loaded, 1), "count": len(loaded)}
+
+    def forget(self):
+        with self.lock:
+            self.adapters.clear()
+            self.sources.clear()
 
     def crash(self, address):
         """The worker at the address forgets its adapters."""

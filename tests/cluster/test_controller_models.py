@@ -86,6 +86,7 @@ class Models(unittest.TestCase):
         self.namespace = f"models-{Models.number}"
         plane.cluster.create_namespace(self.namespace)
         workers.clear()
+        workers.forget()  # addresses are used again
 
     def tearDown(self):
         workers.clear()
@@ -275,6 +276,31 @@ class Models(unittest.TestCase):
         self.until("both have it", lambda: self.is_ready(2) and len(self.loaded()) == 2)
         self.assertEqual(self.uris(), {"s3://bucket/changed"})
         self.assertEqual(self.endpoints_ready()["observedGeneration"], 2)
+
+    def test_a_pod_that_does_not_run_does_not_stop_a_changed_source(self):
+        self.start()
+        (stopped, _), (_, address) = self.pods().items()
+        pod = plane.get("Pod", self.namespace, stopped)
+        waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
+        container = {**pod["status"]["containerStatuses"][0], "restartCount": 1, "ready": False, "state": waiting}
+        plane.patch("Pod", self.namespace, stopped, {"status": {"containerStatuses": [container]}}, "status")
+        self.until("it is told", lambda: "its main container does not run" in self.endpoints_ready()["message"])
+        self.change_source()
+        self.until("the other one has it", lambda: workers.sources[address, "org/tuned"] == "s3://bucket/changed")
+        self.assertEqual(self.status()["readyEndpoints"], 1)
+
+    def test_a_name_that_a_younger_model_has_loaded_gets_the_source_of_the_older_one(self):
+        self.start()
+        time.sleep(1.1)
+        plane.apply(model(self.namespace, "younger", modelName="org/other", source={"uri": "s3://bucket/other"}))
+        self.until("the younger one is ready", lambda: self.is_ready(2, "younger"))
+        plane.patch("DynamoModel", self.namespace, "tuned", {"spec": {"modelName": "org/other"}})
+        told = "model tuned has this adapter from another source"
+        self.until("the younger one tells it", lambda: told in self.endpoints_ready("younger").get("message", ""))
+        self.until("the older one is ready", lambda: self.is_ready(2) and self.endpoints_ready()["observedGeneration"] == 2)
+        addresses = self.pods().values()
+        self.assertEqual({workers.sources[address, "org/other"] for address in addresses}, {"s3://bucket/tuned"})
+        self.assertEqual([workers.adapters[address] for address in addresses], [{"org/other"}] * 2)
 
     def test_of_two_sources_that_of_the_older_model_counts(self):
         self.start()

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/lifecycle/conditions.h"
+#include "common/lifecycle/object.h"
 #include "support.h"
 
 namespace dynamo::lifecycle {
@@ -277,6 +279,32 @@ TEST_CASE("a status says which spec it describes, unless it is one of the refere
   CHECK_FALSE(edited("1", ",'observedGeneration':1"));
   CHECK_FALSE(edited("2", ""));
   CHECK_FALSE(isAdapterEdited(parsed("{'metadata':{'generation':2}}")));
+}
+
+TEST_CASE("the generation of a status is that of the source that all pods have") {  // ctl-Q94
+  const auto generation = [](bool outdated, const char* status) {
+    const json::Document object = model("lora", status);
+    ModelState state{1, {ready("a", "10.0.0.1")}};
+    state.outdated = outdated;
+    json::Document memory;
+    const Outcome outcome = modelOutcome(object, state, kNow, memory.GetAllocator());
+    return numberAt(findCondition(&*outcome.status, "EndpointsReady"), "observedGeneration", -1);
+  };
+  const char* earlier = "{'conditions':[{'type':'EndpointsReady','status':'True','observedGeneration':1}]}";
+  CHECK(generation(false, earlier) == 2);
+  CHECK(generation(true, earlier) == 1);
+  CHECK(generation(true, "{}") == -1);
+}
+
+TEST_CASE("the oldest model counts") {  // ctl-Q94
+  const auto created = [](const char* at, const char* uid) {
+    return parsed(fmt::format("{{'metadata':{{'creationTimestamp':'{}','uid':'{}'}}}}", at, uid));
+  };
+  const auto first = created("2026-01-01T00:00:00Z", "z");
+  CHECK(isOlder(first, created("2026-01-01T00:00:01Z", "a")));
+  CHECK_FALSE(isOlder(created("2026-01-01T00:00:01Z", "a"), first));
+  CHECK(isOlder(created("2026-01-01T00:00:00Z", "a"), first));
+  CHECK_FALSE(isOlder(first, first));
 }
 
 TEST_CASE("an adapter that another model needs stays loaded") {  // ctl-Q84
