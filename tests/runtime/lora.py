@@ -13,7 +13,7 @@ from plane import Load
 from timeline import Timeline, clock
 
 TITLE = "lora"
-# The first is that of a usual run; the others are played by --full, or by name.
+# The first is played without a name. The worker of worker.py does not start on 1.6.1 yet.
 TITLES = {
     TITLE: Setting(),
     "lora, etcd": Setting(discovery="etcd"),
