@@ -1,5 +1,6 @@
 #pragma once
-// Decisions ctl-Q23, ctl-Q80 to ctl-Q85, ctl-Q94, ctl-Q95.
+// A DynamoModel: what its pods are asked, and its status. Decisions ctl-Q23, ctl-Q80 to ctl-Q85, ctl-Q94,
+// ctl-Q95.
 //
 // base, adapter  the pods that serve the base model are listed
 // lora           the adapter is loaded into each of them, and unloaded when the model is deleted
@@ -65,10 +66,11 @@ struct ModelMemory {
   /// Names of pods that did not answer when they were last asked, with the number of this time.
   std::map<std::string, std::uint64_t> silent;
   std::uint64_t asks = 0;
-  std::set<std::string> unusable;  ///< names of pods that are gone or must not be asked
-  std::set<std::string>
-      stopped;              ///< names of pods whose main container did not run when they were last asked
-  bool mustReload = false;  ///< another model has unloaded the adapter
+  /// Names of pods that were gone or must not be asked, and of those whose main container did not run, when
+  /// they were last asked.
+  std::set<std::string> unusable;
+  std::set<std::string> stopped;
+  bool mustReload = false;              ///< another model has unloaded the adapter
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed
   std::optional<Event> told = {};       ///< what came of unloading

@@ -36,6 +36,7 @@ using lifecycle::ModelState;
 using lifecycle::Outcome;
 using runtime::Task;
 using Kind = ModelAnswer::Kind;
+using Loaded = decltype(lifecycle::ModelMemory::loaded);
 
 /// How long an EndpointSlice may name a pod that is gone. Its controller follows in a second or two.
 constexpr std::chrono::seconds kSliceMayBeLate{10};
@@ -165,8 +166,7 @@ class ModelReconcile {
     for (const ModelPod& pod : pods) {
       if (!memory_->outdated.contains(pod.name) && !isLoaded(pod)) asked.push_back(pod);
     }
-    ModelCalls calls{environment_, space(), memory_->loaded};
-    std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, std::move(asked), call);
+    std::map<std::string, ModelAnswer> answers = co_await askInOrder(std::move(asked), call, memory_->loaded);
     std::vector<ModelEndpoint> endpoints;
     for (const ModelPod& pod : pods) {
       if (const auto has = kept.find(pod.name); has != kept.end()) {
@@ -188,9 +188,10 @@ class ModelReconcile {
   }
 
   /// Asks the pods that did not answer last after all others, because each of them takes up to kModelCallTime
-  /// of kModelTime. Returns the answers by pod.
-  Task<std::map<std::string, ModelAnswer>> askInOrder(ModelCalls& calls, std::vector<ModelPod> pods,
-                                                      const ModelCall& call) {
+  /// of kModelTime. Returns the answers by pod. `call` and `given`, as of ModelCalls, must outlive the task.
+  Task<std::map<std::string, ModelAnswer>> askInOrder(std::vector<ModelPod> pods, const ModelCall& call,
+                                                      const Loaded& given) {
+    ModelCalls calls{environment_, space(), given};
     sortBySilence(pods);
     ++memory_->asks;
     std::vector<ModelAnswer> answers = co_await calls.askAll(pods, call);
@@ -204,15 +205,12 @@ class ModelReconcile {
       } else {
         memory_->silent.erase(pods[i].name);
       }
+      memory_->unusable.erase(pods[i].name);
+      memory_->stopped.erase(pods[i].name);
       if (kind == Kind::Missing || kind == Kind::Gone || kind == Kind::Refused) {
         memory_->unusable.insert(pods[i].name);
-      } else {
-        memory_->unusable.erase(pods[i].name);
-      }
-      if (kind == Kind::Stopped) {
+      } else if (kind == Kind::Stopped) {
         memory_->stopped.insert(pods[i].name);
-      } else {
-        memory_->stopped.erase(pods[i].name);
       }
       byPod.insert_or_assign(pods[i].name, std::move(answers[i]));
     }
@@ -341,9 +339,8 @@ class ModelReconcile {
     outdated.resize(std::min(outdated.size(), (usable + 1) / 2));
     const std::string_view name = lifecycle::modelNameOf(model_);
     const ModelCall call{"DELETE", lifecycle::unloadPath(name), ""};
-    const std::map<std::string, lifecycle::ModelMemory::Pod> none;
-    ModelCalls calls{environment_, space(), none};
-    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, std::move(outdated), call);
+    const Loaded none;
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(std::move(outdated), call, none);
     for (const auto& [pod, answer] : answers) {
       const std::string problem = unloadProblemOf(answer);
       if (problem.empty()) {
@@ -442,9 +439,8 @@ class ModelReconcile {
   Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods, std::string_view modelName,
                                                bool whileStopping) {
     const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), "", whileStopping};
-    const std::map<std::string, lifecycle::ModelMemory::Pod> none;
-    ModelCalls calls{environment_, space(), none};
-    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(calls, pods, call);
+    const Loaded none;
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(pods, call, none);
     std::vector<std::string> problems;
     std::size_t asked = 0;
     for (const auto& [pod, answer] : answers) {
