@@ -19,7 +19,9 @@ import model  # noqa: E402
 import profiled  # noqa: E402
 from control_plane import ControlPlaneError, KubectlError  # noqa: E402
 from node import requirements  # noqa: E402
-from plane import NAMESPACE, Load, RuntimePlane  # noqa: E402
+from graphs import Load  # noqa: E402
+from places import NAMESPACE  # noqa: E402
+from plane import RuntimePlane  # noqa: E402
 
 VERSION = "1.0.0"
 GRAPH = "tests/runtime/graph.yaml"

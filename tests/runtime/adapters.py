@@ -13,7 +13,7 @@ import model
 import scenarios
 from node.isolation import ADDRESS
 from places import GRAPHS, NAMESPACE, PODS
-from plane import http_request
+from graphs import http_request
 
 HERE = Path(__file__).resolve().parent
 NAME, GIVEN_NAME = "tuned", "given-adapter"

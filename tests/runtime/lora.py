@@ -9,11 +9,11 @@ import scenarios
 from adapters import CONFIG_MAPS, GIVEN, LATE, MODELS, NAME, PATIENCE, PORT, SLOW_SECONDS, Adapters, Setting, adapter, files, graph
 from bucket import BUCKET
 from places import GRAPHS, NAMESPACE
-from plane import Load
+from graphs import Load
 from timeline import Timeline, clock
 
 TITLE = "lora"
-# The first is played without a name. The worker of worker.py does not start on 1.6.1 yet.
+# The first is played without a name.
 TITLES = {
     TITLE: Setting(),
     "lora, etcd": Setting(discovery="etcd"),

@@ -14,7 +14,7 @@ import image
 import model
 import scenarios
 from places import ADAPTERS, GRAPHS, NAMESPACE
-from plane import http_get
+from graphs import http_get
 from scenarios import Scenario
 
 WORKER = "planned"  # of Setting

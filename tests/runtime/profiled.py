@@ -13,7 +13,7 @@ import image
 import scenarios
 from node import images
 from places import GRAPHS, NAMESPACE
-from plane import http_request
+from graphs import http_request
 
 TITLE = "profiler"
 VERSION = image.PROFILER

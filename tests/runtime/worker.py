@@ -15,6 +15,7 @@ import os
 import signal
 
 import uvloop
+from dynamo import llm
 from dynamo.common.lora import LoRAManager
 from dynamo.common.utils.graceful_shutdown import install_signal_handlers
 from dynamo.common.utils.namespace import get_worker_namespace
@@ -23,6 +24,8 @@ from dynamo.runtime import DistributedRuntime
 from dynamo.runtime.logging import configure_dynamo_logging
 
 SERVED = ModelType.Chat | ModelType.Completions
+# 1.0.0 has no types of workers. Later versions require one.
+WORKER_TYPE = {"worker_type": llm.WorkerType.Aggregated} if hasattr(llm, "WorkerType") else {}
 RETRY_SECONDS = 0.2
 
 
@@ -96,6 +99,7 @@ class Worker:
                     user_data={"lora_adapter": True, "lora_id": self.loras[name]},
                     lora_name=name,
                     base_model_path=self.options.model,
+                    **WORKER_TYPE,
                 )
         yield {"status": "success", "lora_name": name, "lora_id": self.loras[name]}
 
@@ -113,7 +117,7 @@ class Worker:
 
     async def serve(self):
         generate = self.endpoint["generate"]
-        await register_model(ModelInput.Tokens, SERVED, generate, self.options.model)
+        await register_model(ModelInput.Tokens, SERVED, generate, self.options.model, **WORKER_TYPE)
         probe = {"token_ids": [3], "stop_conditions": {"max_tokens": 1}}
         serving = [generate.serve_endpoint(self.generate, graceful_shutdown=True, health_check_payload=probe)]
         if self.options.enable_lora:
