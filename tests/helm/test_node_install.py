@@ -1,13 +1,17 @@
 """Helm with the chart on a real node: install, upgrade, rollback, uninstall, and what goes wrong on the way. The operator's programs
 are pods, its image is loaded into the node, and the start-up check runs. A stream of graphs and requests is created with a dry run
-all the time: where the guide says that admission does not stop, none of them may fail.
+all the time: where the guide says that admission does not stop, none of them may fail. A graph of the real runtime answers chats all
+the time: none of them may fail, and its pods stay.
 
 Only in a full run. Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`, and a node (tests/cluster/node)."""
 
+import sys
 import time
 import unittest
 
+import certificates
 import charts
+import node_chats
 import node_release
 import render
 from control_plane import ApiError
@@ -15,6 +19,7 @@ from node_release import GRAPHS, SECONDS, Admission, sample
 
 RELEASE, NAMESPACE = "dynamo-operator", "dynamo-system"
 FIRST, SECOND, MISSING = "1.0.0-first", "1.0.0-second", "1.0.0-missing"
+SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/webhook-server-cert"
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 # Who may do what with the roles of the cluster: (role, verb, resource, whether).
@@ -39,6 +44,7 @@ cluster = None
 def setUpModule():
     global cluster
     cluster = node_release.start_cluster(NAMESPACE, (FIRST, SECOND))
+    node_chats.prepare(cluster)
 
 
 class OnANode(node_release.Releases):
@@ -75,12 +81,21 @@ class OnANode(node_release.Releases):
                 self.install(helm)
                 self.roles_of_users()
                 graph = self.make_graph()
+                chats = node_chats.Chats(cluster, self.folder, (NAMESPACE, f"{RELEASE}-facts"))
+                self.addCleanup(chats.stop)
+                began = time.time()
                 self.upgrade_under_load(helm)
+                self.check_chats(helm, chats, began)
                 self.values_are_kept(helm)
                 self.bad_value_changes_nothing(helm)
                 self.bad_image_leaves_the_old_pods(helm)
                 self.full_quota_leaves_the_old_pods(helm)
                 self.rollback_under_load(helm)
+                self.check_chats(helm, chats, began)
+                self.expired_certificate(helm)
+                self.webhook_is_down(helm)
+                self.check_chats(helm, chats, began)
+                chats.stop()
                 self.assertEqual(self.children(), graph, "no child was written or replaced")
                 self.uninstall(helm)
 
@@ -122,6 +137,16 @@ class OnANode(node_release.Releases):
         self.assertEqual(stream.failures, [])
         self.assertGreater(stream.calls, 50)
         self.serves(SECOND)
+
+    def check_chats(self, helm, chats, began):
+        """Since then, no request has failed, and no pod of the graph was replaced."""
+        found = chats.since(began)
+        self.assertEqual((found["failed"], found["first"]), (0, []))
+        self.assertGreater(found["requests"], 50)
+        self.assertGreater(found["streams"], 1)
+        self.assertTrue(chats.have_same_pods())
+        told = f"{found['requests']} chats, {found['streams']} of them streams, 0 failed, {found['resent']} sent again, gap {found['gap']} s"
+        print(f"  {helm} until here: {told}", file=sys.stderr, flush=True)
 
     def values_are_kept(self, helm):
         """What the user has set stays with both ways to keep it, and a plain upgrade goes back to the chart's values."""
@@ -174,6 +199,66 @@ class OnANode(node_release.Releases):
         self.assertEqual(stream.failures, [])
         self.tell(f"{helm} rollback", seconds, stream)
         self.serves(FIRST)
+
+    def scale(self, name, replicas):
+        deployment = f"deployment/{RELEASE}-{name}"
+        cluster.kubectl("scale", deployment, f"--replicas={replicas}", "-n", NAMESPACE)
+        gone = f"the pods of {deployment} are gone"
+        cluster.wait(lambda: replicas or not [one for one in self.images() if one.startswith(f"{RELEASE}-{name}-")], 60, gone)
+
+    def admits(self):
+        with Admission(cluster) as stream:
+            time.sleep(1)
+        return stream.calls > 0 and not stream.failures
+
+    def refuses(self):
+        """Nobody answers for the webhook."""
+        try:
+            cluster.api("POST", f"{GRAPHS}?dryRun=All", sample("graph.yaml"))
+        except ApiError as error:
+            return "failed calling webhook" in str(error)
+        return False
+
+    def expired_certificate(self, helm):
+        """The operator was away when the certificate expired. It makes another one with the same CA, and the webhook's pods take it."""
+        self.scale("controller-manager", 0)
+        data = cluster.api("GET", SECRET)["data"]
+        expired = certificates.expired(data, f"{RELEASE}-webhook-service.{NAMESPACE}.svc")
+        cluster.api("PATCH", SECRET, {"data": expired}, "application/merge-patch+json")
+        self.scale("webhook", 0)
+        self.scale("webhook", 2)
+        cluster.wait(self.refuses, 60, "nobody is admitted with an expired certificate")
+        began = time.monotonic()
+        self.scale("controller-manager", 1)
+        cluster.wait(self.admits, 240, "the webhook has another certificate")
+        self.tell(f"{helm}: admits again after the controller finds an expired certificate", time.monotonic() - began)
+        renewed = cluster.api("GET", SECRET)["data"]
+        self.assertNotEqual(renewed["tls.crt"], expired["tls.crt"])
+        self.assertEqual(renewed["ca.crt"], data["ca.crt"])
+
+    def webhook_is_down(self, helm):
+        """Both ways of "When the webhook is down" in deploy/README.md, and the way back from each of them."""
+        reuse = ("upgrade", RELEASE, self.chart, "--reuse-values")
+        wait = ("--wait", f"--timeout={SECONDS}s")
+        for way in ("without the webhook configurations", "failurePolicy Ignore"):
+            self.scale("webhook", 0)
+            cluster.wait(self.refuses, 60, "graphs are refused")
+            began = time.monotonic()
+            if way == "failurePolicy Ignore":
+                self.helm(helm, *reuse, "--no-hooks", "--set", "webhook.failurePolicy=Ignore")
+                back = ("--set", "webhook.failurePolicy=Fail")
+                # The upgrade has brought the pods back, too.
+                self.scale("webhook", 0)
+            else:
+                kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
+                cluster.kubectl("delete", kinds, "-l", f"nvidia.com/dynamo-operator-namespace={NAMESPACE}")
+                back = ()
+            cluster.wait(lambda: not self.refuses(), 60, "graphs are no longer refused")
+            self.tell(f"{helm}: {way}, graphs pass", time.monotonic() - began)
+            self.scale("webhook", 2)
+            cluster.kubectl("rollout", "status", f"deployment/{RELEASE}-webhook", "-n", NAMESPACE, f"--timeout={SECONDS}s", timeout=SECONDS + 10)
+            self.helm(helm, *reuse, *wait, *back)
+            cluster.wait(self.admits, 60, "the webhook admits again")
 
     def uninstall(self, helm):
         """In the order of the guide: custom resources, operator. Nothing hangs, and nothing stops later writes."""
