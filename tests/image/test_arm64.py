@@ -1,0 +1,60 @@
+"""The image for arm64: its programs run, and the unit tests that need neither network nor processes pass, with qemu in user mode.
+
+Only in a full run: it compiles most of the project for arm64, which takes about 20 minutes on two cores."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import test_image
+
+sys.path.insert(0, str(test_image.ROOT / "deploy/image"))
+import programs  # noqa: E402
+
+ARCH = "arm64"
+# Unit tests of what decides: parsing, defaults, rules, rendering, conversion, lifecycles.
+TESTS = (
+    "unit_access unit_admission unit_commands unit_config unit_conversion unit_defaults unit_field unit_gpu unit_install unit_json "
+    "unit_k8s unit_lifecycle unit_model unit_render unit_rules unit_schema unit_text unit_view"
+).split()
+
+
+@unittest.skipUnless(os.environ.get("DYNAMO_FULL") == "1", "only in a full run")
+class Arm64(unittest.TestCase):
+    def test_the_image(self):
+        with tempfile.TemporaryDirectory(prefix="dynamo-image-test-") as folder:
+            output = Path(folder) / "out"
+            subprocess.run([test_image.ROOT / "deploy/image/build", "--arch", ARCH, "--output", output], check=True, stdout=subprocess.DEVNULL)
+            layout = test_image.Layout(output / "dynamo-operator.tar")
+            self.assertEqual(layout.config["architecture"], ARCH)
+            compressed = sum(layer["size"] for layer in layout.manifest["layers"])
+            print(f"image for {ARCH}: {compressed / test_image.MEGABYTE:.2f} MB compressed")
+            self.assertLess(compressed, test_image.MOST_COMPRESSED)
+            root = Path(folder) / "root"
+            root.mkdir()
+            layout.unpack(root)
+            programs.setup("install_packages", f"{ARCH}-test")
+            emulator = [programs.EMULATORS[ARCH], "-L", root]
+            for program in test_image.PROGRAMS:
+                run = subprocess.run([*emulator, root / program, "--version"], capture_output=True, text=True, check=False)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+            graph = test_image.ROOT / "deploy/samples/graph.yaml"
+            run = subprocess.run([*emulator, root / "dynamo-webhook", "check", "-f", graph], capture_output=True, text=True, check=False)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_unit_tests(self):
+        paths, emulator = programs.build_tests(ARCH, TESTS)
+        for path in paths:
+            with self.subTest(path.name):
+                began = time.monotonic()
+                run = subprocess.run([*emulator, path], cwd=test_image.ROOT, capture_output=True, text=True, check=False)
+                self.assertEqual(run.returncode, 0, run.stdout[-4000:] + run.stderr[-1000:])
+                print(f"{path.name} for {ARCH}: {run.stdout.strip().splitlines()[-1]}, {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    unittest.main()
