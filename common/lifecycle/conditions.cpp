@@ -71,7 +71,7 @@ void setObservedGeneration(Value& status, std::string_view type, std::int64_t ge
   if (list == nullptr || !list->IsArray()) return;
   Value* found = findIn(*list, type);
   if (found == list->End()) return;
-  if (generation > 0) {
+  if (generation >= 0) {
     json::Maker{allocator}.set(*found, "observedGeneration", generation);
   } else {
     json::remove(*found, "observedGeneration");

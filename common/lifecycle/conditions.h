@@ -29,7 +29,8 @@ inline constexpr std::size_t kMaxConditionMessage = 2048;
 void setCondition(json::Value& status, const Condition& condition, std::int64_t generation, Time now,
                   json::Allocator& allocator);
 
-/// Changes only the observedGeneration of the condition of this type; 0 removes it.
+inline constexpr std::int64_t kNoGeneration = -1;
+/// Changes only the observedGeneration of the condition of this type; kNoGeneration removes it.
 void setObservedGeneration(json::Value& status, std::string_view type, std::int64_t generation,
                            json::Allocator& allocator);
 

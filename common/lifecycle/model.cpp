@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/field/show.h"
@@ -65,6 +66,14 @@ std::string listOf(const std::vector<std::string>& texts) {
     out.append(i == 0 ? "" : "; ").append(texts[i]);
   if (texts.size() > kMaxProblems) out += fmt::format("; and {} more", texts.size() - kMaxProblems);
   return out;
+}
+
+/// That of EndpointsReady; nullopt in a status of the reference.
+std::optional<std::int64_t> observedGenerationOf(const Value& model) {
+  constexpr std::int64_t kNone = -1;
+  const Value* condition = findCondition(statusOf(model), kEndpointsReady);
+  const std::int64_t seen = numberAt(condition, "observedGeneration", kNone);
+  return seen == kNone ? std::nullopt : std::optional{seen};
 }
 
 /// Percent-encodes what may not stand in a path.
@@ -190,9 +199,16 @@ class Model {
   }
 
   void set(std::string_view type, ConditionStatus status, std::string_view reason, std::string message) {
-    // A process that starts sees by the earlier generation that the source was changed.
-    const std::int64_t generation = type == kEndpointsReady && state_.outdated ? 0 : generationOf(model_);
-    setCondition(status_, {type, status, reason, std::move(message)}, generation, now_, make_.allocator());
+    setCondition(status_, {type, status, reason, std::move(message)}, generationOf(model_), now_,
+                 make_.allocator());
+  }
+
+  /// A process that starts sees by the earlier generation that pods may have another source. 0: no generation
+  /// of this model was loaded into all of them.
+  void keepEarlierGeneration() {
+    const std::int64_t seen = observedGenerationOf(model_).value_or(0);
+    setObservedGeneration(status_, kEndpointsReady, std::min(seen, generationOf(model_) - 1),
+                          make_.allocator());
   }
 
   /// Sets EndpointsReady. An Event is due if its reason or its message is new.
@@ -212,6 +228,7 @@ class Model {
         outcome_.events.push_back(warning("EndpointSkipped", each));
     }
     set(kEndpointsReady, status, reason, message);
+    if (state_.outdated) keepEarlierGeneration();
     setStatus(outcome_, model_, std::move(status_));
   }
 
@@ -275,13 +292,12 @@ std::string_view sourceUriOf(const Value& model) {
 }
 
 bool wasObserved(const Value& model) {
-  return numberAt(findCondition(statusOf(model), kEndpointsReady), "observedGeneration", 0) > 0;
+  return observedGenerationOf(model).has_value();
 }
 
 bool isAdapterEdited(const Value& model) {
-  const std::int64_t seen =
-      numberAt(findCondition(statusOf(model), kEndpointsReady), "observedGeneration", 0);
-  return seen > 0 && seen < generationOf(model);
+  const auto seen = observedGenerationOf(model);
+  return seen && *seen < generationOf(model);
 }
 
 std::string unloadPath(std::string_view modelName) {

@@ -40,9 +40,10 @@ inline constexpr std::string_view kLoadPath = "/v1/loras";
 std::string unloadPath(std::string_view modelName);
 std::string_view modelNameOf(const json::Value& model);
 std::string_view sourceUriOf(const json::Value& model);
-/// Whether the spec has changed since its status was written. A status of the reference does not say so.
+/// Whether pods may have the adapter of another source than the spec has, as far as the status tells. One of
+/// the reference does not.
 bool isAdapterEdited(const json::Value& model);
-/// Whether a status tells about the adapter of an earlier or the current spec. One of the reference does not.
+/// Whether the status tells which generation of the spec the pods have. One of the reference does not.
 bool wasObserved(const json::Value& model);
 
 /// Why a reply says that the adapter is not loaded, or not unloaded; empty: it is. An adapter that the pod

@@ -297,7 +297,7 @@ void RequestStatus::prevented() {
 /// As in the reference, this condition has no observedGeneration: it describes the graph, not the request.
 void RequestStatus::setDeployment(ConditionStatus status, std::string_view reason, std::string message) {
   set(type::kDeploymentReady, status, reason, std::move(message));
-  setObservedGeneration(status_, type::kDeploymentReady, 0, make_.allocator());
+  setObservedGeneration(status_, type::kDeploymentReady, kNoGeneration, make_.allocator());
 }
 
 void RequestStatus::enter(std::string_view phase) {

@@ -30,6 +30,13 @@ namespace dynamo::controller {
 class GpuDiscovery;
 class SshKeys;
 
+/// An adapter that a pod could not be made to unload.
+struct LeftAdapter {
+  k8s::ObjectKey pod;
+  std::string modelName;
+  auto operator<=>(const LeftAdapter&) const = default;
+};
+
 /// Must be used on the loop's thread. All referenced objects must outlive it.
 struct Environment {
   runtime::EventLoop& loop;
@@ -49,6 +56,8 @@ struct Environment {
   std::set<std::string> told = {};
   /// What is remembered of models. A reconcile shares it, because its model may be deleted meanwhile.
   std::map<k8s::ObjectKey, std::shared_ptr<lifecycle::ModelMemory>> models = {};
+  /// A model that is created later, and has the name, must not take them for its own.
+  std::set<LeftAdapter> leftAdapters = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
   EndedJobs endedJobs = {};

@@ -18,6 +18,7 @@
 #include "common/lifecycle/deletion.h"
 #include "common/lifecycle/model_endpoints.h"
 #include "common/lifecycle/object.h"
+#include "controller/reconcile/adapter_users.h"
 #include "controller/reconcile/kinds.h"
 #include "controller/reconcile/model_calls.h"
 #include "controller/reconcile/outcome.h"
@@ -65,7 +66,7 @@ lifecycle::ModelPods podsOf(const kube::Cache& cache, const Value& model) {
 class ModelReconcile {
  public:
   ModelReconcile(Environment& environment, const k8s::ObjectKey& key, const Document& model)
-      : environment_(environment), model_(model), writer_(writerOf(key)) {
+      : environment_(environment), model_(model), users_(environment.cache, model), writer_(writerOf(key)) {
     auto& memory = environment.models[key];
     if (!memory || memory->uid != lifecycle::uidOf(model)) {
       memory = std::make_shared<lifecycle::ModelMemory>();
@@ -110,12 +111,12 @@ class ModelReconcile {
     if (!memory_->unloaded && hasAdapter) {
       const std::vector<ModelPod> pods = podsOf(environment_.cache, model_).pods;
       const std::string former = std::exchange(memory_->name, std::string{name});
-      if (!former.empty() && former != name && !isSharedAdapter(former)) {
+      if (!former.empty() && former != name && !users_.isShared(former)) {
         std::optional<lifecycle::Event> unloaded = co_await unload(pods, former, true);
         if (unloaded) deletion.events.push_back(std::move(*unloaded));
       }
       std::optional<lifecycle::Event> told;
-      if (!isSharedAdapter(name)) told = co_await unload(pods, name, false);
+      if (!users_.isShared(name)) told = co_await unload(pods, name, false);
       // The process that leads next asks the others.
       if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
       memory_->unloaded = true;
@@ -157,9 +158,15 @@ class ModelReconcile {
     std::erase_if(memory_->silent, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->unusable, isAbsent);
     std::erase_if(memory_->stopped, isAbsent);
-    const auto older = olderUser();
-    if (older && !older->hasSource)
-      co_return disputed(pods, "model " + older->key.name + " has this adapter from another source");
+    for (const ModelPod& pod : pods) {
+      const auto left = leftIn(pod.name, lifecycle::modelNameOf(model_));
+      if (environment_.leftAdapters.contains(left)) memory_->outdated.insert(pod.name);
+    }
+    const auto older = users_.oldest();
+    if (older && !older->hasSource) {
+      std::string why = "model " + older->key.name + " has this adapter from another source";
+      co_return co_await disputed(pods, std::move(why), skipped);
+    }
     if (older) followOlder(*older);
     const std::map<std::string, Outdated> kept = co_await unloadOutdated(pods, !older.has_value());
     std::vector<ModelPod> asked;
@@ -227,31 +234,9 @@ class ModelReconcile {
                      [&](const ModelPod& a, const ModelPod& b) { return lastSilence(a) < lastSilence(b); });
   }
 
-  struct OlderUser {
-    k8s::ObjectKey key;
-    bool hasSource = false;  ///< it wants the adapter from the same source
-  };
-
-  /// Returns the oldest of the models that want the adapter, if this is another one. A pod has one adapter of
-  /// a name.
-  std::optional<OlderUser> olderUser() const {
-    std::optional<kube::Cached> oldest;
-    std::optional<OlderUser> found;
-    for (const k8s::ObjectKey& key : otherUsers(lifecycle::modelNameOf(model_))) {
-      auto other = environment_.cache.find(key);
-      if (!other || !lifecycle::loraProblem(other->object).empty() ||
-          !lifecycle::isOlder(other->object, model_) ||
-          (oldest && lifecycle::isOlder(oldest->object, other->object)))
-        continue;
-      found = OlderUser{key, lifecycle::sourceUriOf(other->object) == lifecycle::sourceUriOf(model_)};
-      oldest = std::move(other);
-    }
-    return found;
-  }
-
   /// The oldest model replaces the adapter of an earlier source, and tells the others. If it goes meanwhile,
   /// this one goes on.
-  void followOlder(const OlderUser& older) {
+  void followOlder(const OlderModel& older) {
     const auto his = environment_.models.find(older.key);
     // One that has not seen its own edit yet knows less than this one.
     if (his != environment_.models.end() && his->second->uri == memory_->uri)
@@ -259,24 +244,24 @@ class ModelReconcile {
     if (!memory_->outdated.empty()) lifecycle::requeueWithin(again_, kFollowAgain);
   }
 
-  bool othersWantAnotherSource(std::string_view modelName, std::string_view uri) const {
-    const std::vector<k8s::ObjectKey> others = otherUsers(modelName);
-    return std::any_of(others.begin(), others.end(), [&](const k8s::ObjectKey& key) {
-      const auto other = environment_.cache.find(key);
-      return other && lifecycle::sourceUriOf(other->object) != uri;
-    });
-  }
-
-  /// Nobody is asked. When the other model is gone, this one replaces what it has left.
-  std::vector<ModelEndpoint> disputed(const std::vector<ModelPod>& pods, const std::string& why) {
-    std::vector<ModelEndpoint> endpoints;
+  /// No pod is asked for the adapter. When the other model is gone, this one replaces what it has left.
+  Task<std::vector<ModelEndpoint>> disputed(const std::vector<ModelPod>& pods, std::string why,
+                                            std::vector<std::string>& skipped) {
     memory_->loaded.clear();
+    const ModelCall look;
+    const Loaded none;
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(pods, look, none);
+    std::vector<ModelEndpoint> endpoints;
     for (const ModelPod& pod : pods) {
-      if (memory_->unusable.contains(pod.name)) continue;
-      memory_->outdated.insert(pod.name);
-      endpoints.push_back({pod.name, pod.addresses.front(), false, why});
+      const ModelAnswer& answer = answers.at(pod.name);
+      if (answer.kind == Kind::Usable) {
+        memory_->outdated.insert(pod.name);
+        endpoints.push_back({pod.name, answer.pod.address, false, why});
+      } else {
+        take(pod, answer, endpoints, skipped);
+      }
     }
-    return endpoints;
+    co_return std::move(endpoints);
   }
 
   /// The runtime knows an adapter by its name: it answers "already loaded" whatever the source is, and keeps
@@ -290,7 +275,7 @@ class ModelReconcile {
     if (isKnown && former != name) {
       memory_->loaded.clear();
       memory_->outdated.clear();
-      if (isSharedAdapter(former)) {
+      if (users_.isShared(former)) {
         queueOtherUsers(former);
       } else {
         unloaded_ = co_await unload(pods, former, true);
@@ -299,7 +284,7 @@ class ModelReconcile {
     const bool isNew = isKnown ? former != name : !lifecycle::wasObserved(model_);
     if (isNew) {
       // A younger model may have loaded its own source.
-      if (othersWantAnotherSource(name, uri)) markOutdated(pods);
+      if (users_.wantAnotherSource(name)) markOutdated(pods);
     } else if (isKnown ? source != uri : lifecycle::isAdapterEdited(model_)) {
       memory_->loaded.clear();
       markOutdated(pods);
@@ -344,6 +329,7 @@ class ModelReconcile {
     for (const auto& [pod, answer] : answers) {
       const std::string problem = unloadProblemOf(answer);
       if (problem.empty()) {
+        environment_.leftAdapters.erase(leftIn(pod, name));
         memory_->outdated.erase(pod);
         kept.erase(pod);
       } else {
@@ -354,6 +340,15 @@ class ModelReconcile {
     }
     tellOtherUsers(name);
     co_return std::move(kept);
+  }
+
+  LeftAdapter leftIn(std::string_view pod, std::string_view modelName) const {
+    return {keyIn(resourceOf("", "Pod"), space(), pod), std::string{modelName}};
+  }
+
+  void forgetLeftInGonePods() {
+    std::erase_if(environment_.leftAdapters,
+                  [&](const LeftAdapter& each) { return !environment_.cache.find(each.pod); });
   }
 
   /// Why a pod still has the adapter; empty: it has not, or nobody asks it for one.
@@ -395,6 +390,7 @@ class ModelReconcile {
         problem = lifecycle::loadProblem(answer.status, answer.text);
         break;
       case Kind::Kept:
+      case Kind::Usable:
       case Kind::Failed:
       case Kind::Unasked:
         break;
@@ -408,27 +404,14 @@ class ModelReconcile {
     }
   }
 
-  /// Returns the other models that need the adapter in the same pods.
-  std::vector<k8s::ObjectKey> otherUsers(std::string_view modelName) const {
-    const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoModel);
-    std::vector<k8s::ObjectKey> keys =
-        environment_.cache.keysInNamespace(kube::apiVersionOf(resource), resource.kind, space());
-    std::erase_if(keys, [&](const k8s::ObjectKey& key) {
-      const auto other = environment_.cache.find(key);
-      return !other || !lifecycle::sharesAdapter(model_, modelName, other->object);
-    });
-    return keys;
-  }
-  bool isSharedAdapter(std::string_view modelName) const { return !otherUsers(modelName).empty(); }
-
   void queueOtherUsers(std::string_view modelName) {
-    for (const k8s::ObjectKey& key : otherUsers(modelName)) others_.push_back({key.namespaceName, key.name});
+    for (const k8s::ObjectKey& key : users_.of(modelName)) others_.push_back({key.namespaceName, key.name});
   }
 
   /// Pods have unloaded the adapter. A model that was created meanwhile may have found it loaded. A reconcile
   /// of it may be in progress, so its memory of pods is not changed here.
   void tellOtherUsers(std::string_view modelName) {
-    for (const k8s::ObjectKey& key : otherUsers(modelName)) {
+    for (const k8s::ObjectKey& key : users_.of(modelName)) {
       if (const auto memory = environment_.models.find(key); memory != environment_.models.end())
         memory->second->mustReload = true;
     }
@@ -443,12 +426,18 @@ class ModelReconcile {
     const std::map<std::string, ModelAnswer> answers = co_await askInOrder(pods, call, none);
     std::vector<std::string> problems;
     std::size_t asked = 0;
+    forgetLeftInGonePods();
     for (const auto& [pod, answer] : answers) {
       if (answer.kind != Kind::Answered && answer.kind != Kind::Failed && answer.kind != Kind::Unasked)
         continue;
       ++asked;
       const std::string problem = unloadProblemOf(answer);
-      if (!problem.empty()) problems.push_back(fmt::format("pod {}: {}", pod, problem));
+      if (problem.empty()) {
+        environment_.leftAdapters.erase(leftIn(pod, modelName));
+      } else {
+        environment_.leftAdapters.insert(leftIn(pod, modelName));
+        problems.push_back(fmt::format("pod {}: {}", pod, problem));
+      }
     }
     tellOtherUsers(modelName);
     std::optional<lifecycle::Event> told;
@@ -458,6 +447,7 @@ class ModelReconcile {
 
   Environment& environment_;
   const Document& model_;
+  AdapterUsers users_;
   Writer writer_;
   std::shared_ptr<lifecycle::ModelMemory> memory_;
   std::optional<std::chrono::milliseconds> again_;  ///< when the pods are looked at again

@@ -150,6 +150,10 @@ Task<ModelAnswer> ModelCalls::ask(const ModelPod& candidate, const ModelCall& ca
     out.kind = Kind::Stopped;
     co_return std::move(out);
   }
+  if (call.method.empty()) {
+    out.kind = Kind::Usable;
+    co_return std::move(out);
+  }
   const milliseconds time = timeLeft(deadline);
   if (time <= milliseconds{0} || stops() || environment_.loop.stopping()) {
     out.kind = Kind::Unasked;

@@ -24,7 +24,7 @@ inline constexpr std::chrono::milliseconds kModelCallTime{15'000};
 inline constexpr std::chrono::milliseconds kModelTime{30'000};
 
 struct ModelCall {
-  std::string method;
+  std::string method;  ///< empty: pods are looked at and not asked
   std::string path;
   std::string body;
   bool whileStopping = false;  ///< also ask when the process stops, because the next one does not know of it
@@ -37,6 +37,7 @@ struct ModelAnswer {
     Gone,      ///< the pod has ended, is about to go, or serves no adapters
     Refused,   ///< the pod must not be asked; `text` says why
     Kept,      ///< it has the adapter already and was not asked
+    Usable,    ///< it was only looked at, and can be asked
     Stopped,   ///< its main container does not run, so it was not asked
     Answered,  ///< `status` and `text` are the reply
     Failed,    ///< `text` says why there is no reply
@@ -47,7 +48,7 @@ struct ModelAnswer {
   std::string text;
   int status = 0;
   bool mayChange = false;           ///< of Refused: the reason may go without an event of the pod
-  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Stopped, Answered, and of Failed if it was asked
+  lifecycle::ModelMemory::Pod pod;  ///< of Kept, Usable, Stopped, Answered, and of Failed if it was asked
 };
 
 class ModelCalls {

@@ -313,6 +313,35 @@ class Models(unittest.TestCase):
         self.until("the younger one has it", lambda: self.is_ready(2, "younger"))
         self.assertEqual(self.uris(), {"s3://bucket/changed"})
 
+    def test_a_model_that_waited_for_an_older_one_takes_its_own_source_after_a_restart(self):
+        plane.apply(self.with_rank())
+        plane.apply(model(self.namespace))
+        self.until("the older one is ready", lambda: self.is_ready(1))
+        time.sleep(1.1)
+        plane.apply(model(self.namespace, "younger", source={"uri": "s3://bucket/changed"}))
+        told = "Found 0 ready endpoint(s) out of 1 total: "
+        self.until("it is told", lambda: self.endpoints_ready("younger").get("message", "").startswith(told))
+        self.assertEqual(self.endpoints_ready("younger")["observedGeneration"], 0)
+        controller.stop()
+        plane.patch("DynamoModel", self.namespace, "tuned", {"metadata": {"finalizers": None}})
+        self.delete()
+        controller.start()
+        controller.wait_until_ready()
+        self.until("the younger one has it", lambda: self.is_ready(1, "younger"))
+        self.assertEqual(self.uris(), {"s3://bucket/changed"})
+        self.assertEqual(self.endpoints_ready("younger")["observedGeneration"], 1)
+
+    def test_an_adapter_that_a_deleted_model_has_left_is_replaced(self):
+        self.start()
+        workers.behave = lambda method, _: 503 if method == "DELETE" else None
+        self.delete()
+        self.until("the model is gone", lambda: self.get() is None)
+        self.assertEqual(len(self.loaded()), 2)
+        workers.clear()
+        plane.apply(model(self.namespace, "next", source={"uri": "s3://bucket/changed"}))
+        self.until("the next one is ready", lambda: self.is_ready(2, "next"))
+        self.assertEqual(self.uris(), {"s3://bucket/changed"})
+
     def test_two_models_of_one_adapter_get_another_source_together(self):
         self.start()
         plane.apply(model(self.namespace, "twin"))

@@ -77,6 +77,8 @@ TEST_CASE("the observedGeneration of a condition changes alone") {
   CHECK(json::dump(*findCondition(&status, "A")) == R"({"type":"A","status":"True","observedGeneration":2})");
   setObservedGeneration(status, "not there", 3, status.GetAllocator());
   setObservedGeneration(status, "A", 0, status.GetAllocator());
+  CHECK(json::dump(*findCondition(&status, "A")) == R"({"type":"A","status":"True","observedGeneration":0})");
+  setObservedGeneration(status, "A", kNoGeneration, status.GetAllocator());
   CHECK(json::dump(status) == R"({"conditions":[{"type":"A","status":"True"}]})");
 }
 

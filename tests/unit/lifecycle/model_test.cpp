@@ -277,6 +277,7 @@ TEST_CASE("a status says which spec it describes, unless it is one of the refere
   };
   CHECK(edited("2", ",'observedGeneration':1"));
   CHECK_FALSE(edited("1", ",'observedGeneration':1"));
+  CHECK(edited("1", ",'observedGeneration':0"));
   CHECK_FALSE(edited("2", ""));
   CHECK_FALSE(isAdapterEdited(parsed("{'metadata':{'generation':2}}")));
 }
@@ -293,7 +294,11 @@ TEST_CASE("the generation of a status is that of the source that all pods have")
   const char* earlier = "{'conditions':[{'type':'EndpointsReady','status':'True','observedGeneration':1}]}";
   CHECK(generation(false, earlier) == 2);
   CHECK(generation(true, earlier) == 1);
-  CHECK(generation(true, "{}") == -1);
+  CHECK(generation(true, "{}") == 0);
+  const char* same = "{'conditions':[{'type':'EndpointsReady','status':'True','observedGeneration':2}]}";
+  CHECK(generation(true, same) == 1);
+  const char* reference = "{'conditions':[{'type':'EndpointsReady','status':'True'}]}";
+  CHECK(generation(true, reference) == 0);
 }
 
 TEST_CASE("the oldest model counts") {  // ctl-Q94
