@@ -51,11 +51,6 @@ const kube::Resource& serviceAccounts() {
   return kAccounts;
 }
 
-const kube::Resource& queues() {
-  static const kube::Resource kQueues{"scheduling.run.ai", "v2", "queues", "Queue", false};
-  return kQueues;
-}
-
 /// A sink that ignores the objects of other shards, so that the shards divide the memory of the caches, too.
 kube::Sink ofShard(kube::Sink sink, kube::Shard shard) {
   if (shard.count == 1) return sink;
@@ -102,9 +97,12 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
   cache_.onChange([this](const kube::Change& change) { changed(change); });
   if (!options_.own.namespaceName.empty())
     factsWriter_.emplace(loop, client, facts_.facts(), options_.own.namespaceName);
+  // A restricted operator has no rights to objects of the cluster.
+  if (!config.restricted() && options_.shard.index == 0) defaultQueues_.emplace(loop, client, facts_.facts());
   facts_.onChange([this](const render::FactKeys& keys) {
     for (const auto& each : loops_) each->factsChanged(keys);
     if (factsWriter_) factsWriter_->factsChanged();
+    if (defaultQueues_) defaultQueues_->factsChanged();
   });
   mode_.onHandedBack([this](const std::string& namespaceName) { reconcileNamespace(namespaceName); });
   mode_.onFailure([this](const std::string& reason) { fail(reason); });
@@ -197,6 +195,7 @@ Task<std::string> Manager::run() {
   startLoops();
   mode_.lead();
   if (factsWriter_) loop_.spawn(factsWriter_->run());
+  if (defaultQueues_) loop_.spawn(defaultQueues_->run());
   // The loop stops first if `stop` takes too long. A wait then returns at once.
   while (!stopping_ && !loop_.stopping()) co_await stopped_.wait();
   // After a failure another process can lead at once. After `stop` the lease has been released.
@@ -336,6 +335,7 @@ Task<void> Manager::stop() {
   setProblem("stopping");
   environment_.stopping = true;
   if (factsWriter_) factsWriter_->stop();
+  if (defaultQueues_) defaultQueues_->stop();
   for (const auto& each : loops_) co_await each->stop();
   events_.stop();
   for (int i = 0; i < 100 && events_.queued() != 0; ++i) co_await loop_.sleepUntil(after(10ms));

@@ -19,6 +19,7 @@
 #include "controller/kube/lease.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/shard.h"
+#include "controller/reconcile/default_queues.h"
 #include "controller/reconcile/environment.h"
 #include "controller/reconcile/facts.h"
 #include "controller/reconcile/facts_writer.h"
@@ -91,6 +92,7 @@ class Manager {
   SshKeys sshKeys_;
   GpuDiscovery gpus_;
   std::optional<FactsWriter> factsWriter_;
+  std::optional<DefaultQueues> defaultQueues_;
   Watches watches_;
   Environment environment_;
   std::vector<std::unique_ptr<ReconcileLoop>> loops_;

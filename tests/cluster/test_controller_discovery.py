@@ -107,6 +107,12 @@ class Discovery(unittest.TestCase):
         # With the KAI scheduler, a PodCliqueSet is written only if its queue exists (dec-7).
         install_queues(plane.cluster, "another")
         plane.cluster.wait(lambda: "kaiScheduler: true" in facts(), NOTICED_SECONDS, "the scheduler is noticed")
+        # Its default queue and the parent of this one are created (inst-Q20), also again, and never changed.
+        queues = "/apis/scheduling.run.ai/v2/queues"
+        plane.cluster.wait(lambda: {"dynamo", "dynamo-default"} <= set(listed(queues)), 20, "the default queues are created")
+        self.assertEqual(plane.cluster.api("GET", f"{queues}/dynamo")["spec"]["parentQueue"], "dynamo-default")
+        plane.cluster.api("DELETE", f"{queues}/dynamo")
+        plane.cluster.wait(lambda: "dynamo" in listed(queues), 20, "the default queue is created again")
         queued = graph("queued", NAMESPACE)
         queued["metadata"]["annotations"] = {"nvidia.com/kai-scheduler-queue": "team"}
         plane.apply(queued)

@@ -109,6 +109,7 @@ class Mode:
 
     folder = namespace = graphs = role = None
     applies_crds = False
+    queues = ("dynamo",)  # of the KAI scheduler, that others have made
     settings = SETTINGS
     maxDiff = None
 
@@ -140,7 +141,7 @@ class Mode:
         try:
             webhook.start()
             install_child_crds(cls.cluster)
-            install_queues(cls.cluster, "dynamo")
+            install_queues(cls.cluster, *cls.queues)
             install.apply(cls.cluster, webhook, install.CRDS)
             install.apply_objects(cls.cluster, webhook, cls.objects)
             cls.play_installation()
@@ -294,6 +295,7 @@ class ClusterWide(Mode, unittest.TestCase):
     namespace = "dynamo-system"
     graphs = "graphs"
     applies_crds = True
+    queues = ()
     role = f"{RBAC}/clusterroles/{MANAGER}"
 
 

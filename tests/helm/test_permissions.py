@@ -44,6 +44,7 @@ class ClusterWide(Chart, unittest.TestCase):
     graphs = "graphs"
     role = f"{kustomized.RBAC}/clusterroles/{kustomized.MANAGER}"
     applies_crds = True
+    queues = ()
 
 
 class Restricted(Chart, unittest.TestCase):
