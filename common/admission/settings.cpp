@@ -16,7 +16,7 @@ Settings::Settings(config::OperatorConfig configuration, std::string version,
                               facts.api(render::Api::InferencePool), facts.api(render::Api::KaiScheduler)})),
       // adm-Q7: the webhook and the controller use the same condition.
       dgdr{.hardwareRequired = !config.discoversGpus(),
-           .allowOtherNamespaces = config.allowOtherNamespaces,
+           .allowOtherNamespaces = config.graphMayBeElsewhere(),
            .graph = policy},
       warnOnly(config.warnOnly()) {}
 

@@ -161,6 +161,8 @@ struct OperatorConfig {
   bool restricted() const { return !namespaces.restricted.empty(); }
   /// Whether GPU discovery runs. The webhook then admits requests without hardware.
   bool discoversGpus() const { return gpuDiscoveryEnabled || !restricted(); }
+  /// Whether a DGDR may create its graph in another namespace. A restricted operator has rights in one.
+  bool graphMayBeElsewhere() const { return allowOtherNamespaces && !restricted(); }
   bool warnOnly() const { return validationMode == "warn"; }
 };
 

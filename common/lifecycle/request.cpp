@@ -159,6 +159,19 @@ std::string graphNameOf(const Value& request, const Value& generated) {
   return std::string{graphName(generated, overrides)};
 }
 
+std::string graphNamespaceOf(const Value& request) {
+  const json::Document overrides = deploymentOverrides(request);
+  const std::string_view chosen = json::findText(&overrides, "namespace");
+  return std::string{chosen.empty() ? namespaceOf(request) : chosen};
+}
+
+std::string graphNamespaceProblem(const Value& request, bool mayBeAnother) {
+  const std::string wanted = graphNamespaceOf(request);
+  if (mayBeAnother || wanted == namespaceOf(request)) return "";
+  return fmt::format("spec.deploymentOverrides.namespace: Forbidden: the graph may not be created in {}",
+                     wanted);
+}
+
 std::variant<Value, std::string> generatedGraph(const Value& request, Allocator& allocator) {
   const json::Maker make{allocator};
   text::Expansion left = kOutputExpansion;
@@ -174,7 +187,7 @@ std::variant<Value, std::string> generatedGraph(const Value& request, Allocator&
   const json::Document overrides = deploymentOverrides(request);
   Value graph =
       make.object("apiVersion", api::kV1alpha1, "kind", api::kDynamoGraphDeployment, "metadata",
-                  make.object("name", graphName(given, overrides), "namespace", namespaceOf(request)));
+                  make.object("name", graphName(given, overrides), "namespace", graphNamespaceOf(request)));
   Value& metadata = *json::find(graph, "metadata");
   for (const std::string_view map : {"labels", "annotations"}) {
     Value merged = make.object();
@@ -207,7 +220,7 @@ std::vector<Value> additionalConfigMaps(const Value& request, const std::vector<
     make.set(object, "apiVersion", "v1");
     track(object, request, make);
     Value& metadata = *json::find(object, "metadata");
-    make.set(metadata, "namespace", namespaceOf(request));
+    make.set(metadata, "namespace", graphNamespaceOf(request));
     json::remove(metadata, "ownerReferences");
     if (graph != nullptr) {
       make.set(metadata, "ownerReferences",

@@ -72,6 +72,11 @@ std::variant<json::Value, std::string> generatedGraph(const json::Value& request
 /// The name that generatedGraph gives to a graph of the output.
 std::string graphNameOf(const json::Value& request, const json::Value& generated);
 
+/// The namespace of that graph and of its ConfigMaps: the one that the request names, or its own (conv-Q2).
+std::string graphNamespaceOf(const json::Value& request);
+/// Why the graph may not be created there; empty: it may. `mayBeAnother`: than that of the request.
+std::string graphNamespaceProblem(const json::Value& request, bool mayBeAnother);
+
 /// The ConfigMaps among additional documents, with the labels of the request. `graph`:
 /// their owner once it exists (decision life-Q19); nullptr: none yet.
 std::vector<json::Value> additionalConfigMaps(const json::Value& request,

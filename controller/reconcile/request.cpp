@@ -87,10 +87,15 @@ Task<ReconcileResult> RequestReconcile::validate() {
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
     hasClaim = !std::get<Document>(found).IsNull();
   }
-  const std::vector<std::string> problems =
+  std::vector<std::string> problems =
       lifecycle::requestProblems(request_, profiling(), hasClaim, hardware_.problem);
+  if (std::string problem = namespaceProblem(); !problem.empty()) problems.push_back(std::move(problem));
   Outcome result = problems.empty() ? status().accepted(hardware_.found) : status().invalid(problems);
   co_return co_await finish(std::move(result));
+}
+
+std::string RequestReconcile::namespaceProblem() const {
+  return lifecycle::graphNamespaceProblem(request_, environment_.config.graphMayBeElsewhere());
 }
 
 k8s::ObjectKey RequestReconcile::jobKey() const {

@@ -131,6 +131,10 @@ Value RequestReconcile::forgetGraph() {
 }
 
 Task<ReconcileResult> RequestReconcile::createGraph() {
+  if (const std::string problem = namespaceProblem(); !problem.empty()) {
+    Outcome result = status().generationFailed(problem);
+    co_return co_await finish(std::move(result));
+  }
   auto made = lifecycle::generatedGraph(request_, allocator());
   if (const auto* problem = std::get_if<std::string>(&made)) {
     Outcome result = status().generationFailed(*problem);
@@ -178,7 +182,8 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
 
 Task<ReconcileResult> RequestReconcile::followGraph() {
   const std::string_view name = json::findText(lifecycle::statusOf(request_), "dgdName");
-  const k8s::ObjectKey key = keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment), space(), name);
+  const k8s::ObjectKey key = keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment),
+                                   lifecycle::graphNamespaceOf(request_), name);
   if (const auto cached = environment_.cache.find(key)) {
     Outcome result = status().graphFollowed(cached->object);
     co_return co_await finish(std::move(result));

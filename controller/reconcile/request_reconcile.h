@@ -93,6 +93,8 @@ class RequestReconcile {
   Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
                                std::vector<std::string>& left);
   Value forgetGraph();
+  /// Why the graph must not be created in the namespace that the request names; empty: it may.
+  std::string namespaceProblem() const;
 
   Environment& environment_;
   const Document& request_;

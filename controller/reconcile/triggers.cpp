@@ -106,7 +106,10 @@ class Triggers {
 
   /// Adds an object that is not the one whose reconcile has made the change.
   void addOther(std::string_view kind, std::string_view name) {
-    ObjectKey key = ourKey(kind, change_.key.namespaceName, name);
+    addKey(ourKey(kind, change_.key.namespaceName, name));
+  }
+
+  void addKey(ObjectKey key) {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
   }
 
@@ -169,12 +172,14 @@ class Triggers {
   void addRequests() {
     bool labelled = false;
     for (const Value* object : {change_.now, change_.before}) {
-      if (object == nullptr ||
-          lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[1]) != change_.key.namespaceName)
-        continue;
+      if (object == nullptr) continue;
+      // The graph may be in another namespace than its request (decision conv-Q2).
+      const std::string_view space = lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[1]);
       const std::string_view name = lifecycle::labelOf(*object, api::dgdr::kTrackingLabels[0]);
-      add(api::kDynamoGraphDeploymentRequest, name);
-      labelled = labelled || (object == change_.now && isOfRequest(name));
+      if (space.empty() || name.empty()) continue;
+      ObjectKey request = ourKey(api::kDynamoGraphDeploymentRequest, space, name);
+      labelled = labelled || (object == change_.now && isOfRequest(request));
+      if (change_.writer != request.kind) addKey(std::move(request));
     }
     if (labelled || !hasOtherStatus()) return;
     for (const ObjectKey& key : keysOf(api::kDynamoGraphDeploymentRequest)) {
@@ -184,10 +189,9 @@ class Triggers {
     }
   }
 
-  /// Whether the request of that name has the graph that has changed, or none yet.
-  bool isOfRequest(std::string_view name) const {
-    const auto request =
-        cache_.find(ourKey(api::kDynamoGraphDeploymentRequest, change_.key.namespaceName, name));
+  /// Whether the request has the graph that has changed, or none yet.
+  bool isOfRequest(const ObjectKey& key) const {
+    const auto request = cache_.find(key);
     if (!request) return false;
     const std::string_view graph = json::findText(lifecycle::statusOf(request->object), "dgdName");
     return graph.empty() || graph == change_.key.name;

@@ -1,5 +1,7 @@
 #include "controller/view/object_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -89,6 +91,17 @@ std::vector<Node> nodesOfRequest(const Value& request, Objects objects, const re
   addJob(nodes, request, json::findText(status, "profilingJobName"), current == phase::kProfiling, objects,
          now);
   const std::string_view name = json::findText(status, "dgdName");
+  if (const std::string space = lifecycle::graphNamespaceOf(request);
+      !name.empty() && space != lifecycle::namespaceOf(request)) {
+    Node node;
+    node.kind = api::kDynamoGraphDeployment;
+    node.name = fmt::format("{}/{}", space, name);
+    node.ready = current == phase::kDeployed;
+    node.state = current;
+    node.message = fmt::format("in namespace {}: kubectl dynamo status {} -n {}", space, name, space);
+    nodes.push_back(std::move(node));
+    return nodes;
+  }
   const Value* graph = find(objects, api::kDynamoGraphDeployment, name);
   if (graph != nullptr && lifecycle::isOfRequest(*graph, request)) {
     Node node = graphNode(*graph);

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tempfile
 import unittest
 from pathlib import Path
@@ -47,7 +48,8 @@ controller = None
 
 def setUpModule():
     global plane, controller
-    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml")
+    config = "requests: {allowOtherNamespaces: true}"
+    plane = OperatorPlane(nodes=1, gpus=8, kwok_config=HERE / "pods.kwok.yaml", config=config)
     unittest.addModuleCleanup(plane.close)
     plane.cluster.create_namespace(NAMESPACE)
     controller = plane.controller()
@@ -376,6 +378,23 @@ class Requests(unittest.TestCase):
         self.assertEqual((metadata["labels"]["team"], metadata["annotations"]["note"]), ("b", "c"))
         self.assertEqual(status(name)["dgdName"], "chosen")
 
+    def test_a_graph_in_another_namespace(self):
+        """conv-Q2: the configuration allows it."""
+        other = "elsewhere"
+        plane.cluster.create_namespace(other)
+        overrides = {"nvidia.com/dgdr-deployment-overrides": json.dumps({"namespace": other})}
+        name = self.profiled(request("abroad", overrides), CONFIG + MADE)
+        wait_for_phase(name, "Deployed")
+        graph = plane.get(GRAPH, other, "abroad-graph")
+        self.assertEqual(graph["metadata"]["labels"]["dgdr.nvidia.com/namespace"], NAMESPACE)
+        config = plane.get("ConfigMap", other, "abroad-config")
+        self.assertEqual(config["metadata"]["ownerReferences"][0]["uid"], graph["metadata"]["uid"])
+        for kind, rest in ((GRAPH, "graph"), ("ConfigMap", "config")):
+            self.assertIsNone(plane.get(kind, NAMESPACE, f"abroad-{rest}"))
+        plane.delete(GRAPH, other, "abroad-graph")
+        wait_for_text(name, "Succeeded", "deleted")
+        self.assertEqual(status(name)["phase"], "Failed")
+
     def test_deletion_in_each_phase(self):
         with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):
             pending = self.apply(request("pending"))
@@ -411,6 +430,7 @@ class Requests(unittest.TestCase):
         plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
         both = lambda: [plane.get(kind, NAMESPACE, f"{name}-{rest}") for kind, rest in (("ConfigMap", "config"), (GRAPH, "graph"))]  # noqa: E731
         before = both()
+        time.sleep(1.1)  # the times of creation have seconds
         self.profiled(request("twice"), CONFIG.replace("a: b", "a: c") + MADE.replace("team: a", "team: b"))
         wait_for_phase(name, "Deployed")
         wait_for_event(name, "DeploymentExists")

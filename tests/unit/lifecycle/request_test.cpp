@@ -111,6 +111,9 @@ TEST_CASE("the generated graph gets the names and labels of its request (decisio
       Row{R"({\"name\":\"n\",\"labels\":{\"team\":\"b\",\"dgdr.nvidia.com/name\":\"x\"},\"annotations\":{\"k\":\"v\"}})",
           R"({"name":"n","namespace":"ns","labels":{"team":"b","dgdr.nvidia.com/name":"r",)"
           R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"},"annotations":{"k":"v"}})"},
+      Row{R"({\"namespace\":\"other\"})",
+          R"({"name":"made","namespace":"other","labels":{"team":"a","dgdr.nvidia.com/name":"r",)"
+          R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"}})"},
       Row{"no JSON", R"({"name":"made","namespace":"ns","labels":{"team":"a","dgdr.nvidia.com/name":"r",)"
                      R"("dgdr.nvidia.com/namespace":"ns","nvidia.com/managed-by":"dynamo-operator"}})"});
   CAPTURE(row.overrides);
@@ -118,6 +121,15 @@ TEST_CASE("the generated graph gets the names and labels of its request (decisio
   REQUIRE(std::holds_alternative<json::Value>(made));
   CHECK(json::dump(*json::find(&std::get<json::Value>(made), "metadata")) == row.metadata);
   CHECK(isOfRequest(std::get<json::Value>(made), deploying("")));
+}
+
+TEST_CASE("a graph is created in another namespace if the configuration allows it (decision conv-Q2)") {
+  const json::Document other = deploying(R"({\"namespace\":\"other\"})");
+  CHECK(graphNamespaceProblem(other, true).empty());
+  CHECK(graphNamespaceProblem(other, false) ==
+        "spec.deploymentOverrides.namespace: Forbidden: the graph may not be created in other");
+  CHECK(graphNamespaceProblem(deploying(R"({\"namespace\":\"ns\"})"), false).empty());
+  CHECK(graphNamespaceProblem(deploying(""), false).empty());
 }
 
 TEST_CASE("annotations are written once") {

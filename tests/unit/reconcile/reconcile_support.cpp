@@ -21,7 +21,10 @@ k8s::ObjectKey keyOf(const std::string& object) {
 
 std::string namesOf(const std::vector<k8s::ObjectKey>& keys) {
   std::string text;
-  for (const k8s::ObjectKey& key : keys) text += (text.empty() ? "" : " ") + key.kind + "/" + key.name;
+  for (const k8s::ObjectKey& key : keys) {
+    const std::string space = key.namespaceName == "n" ? "" : key.namespaceName + "/";
+    text += (text.empty() ? "" : " ") + space + key.kind + "/" + key.name;
+  }
   return text;
 }
 
