@@ -30,6 +30,9 @@ Value* mainOf(Value& podSpec) {
 }
 
 const field::Path kGiven{"spec.job.podTemplateSpec"};
+/// As pods of components have it by default.
+constexpr int kFsGroup = 1000;
+const field::Path kFsGroupField{"spec.securityContext.fsGroup"};
 
 /// Records that the last item of the list at `at` was appended: what is wrong with it is told at the list.
 void recordAppended(const Value* list, const field::Path& at, Origins* origins) {
@@ -151,6 +154,10 @@ Children renderCheckpoint(const Value& checkpoint, const Context& context) {
   if (origins != nullptr) origins->user({}, kGiven);
   prepareContainer(*main, mainAt, pod, hash, context.config.checkpoint, origins, make);
   make.set(pod, "restartPolicy", "Never");
+  if (json::findObject(&pod, "securityContext") == nullptr) {
+    make.set(pod, "securityContext", make.object("fsGroup", kFsGroup));
+    if (origins != nullptr) origins->byOperator(kFsGroupField);
+  }
   setSeccompProfile(pod, allocator);
 
   Value labels = make.object();

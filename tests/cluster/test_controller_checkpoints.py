@@ -11,10 +11,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from operator_plane import OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
+from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, is_ready, path_of, wait_for_rest  # noqa: E402
 
 CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
 NAMESPACE = "checkpoints"
+GRAPH = "DynamoGraphDeployment"
+RESTORE = ["sleep", "infinity"]
 HASH = "nvidia.com/snapshot-checkpoint-hash"
 IDENTITY = {"model": "meta-llama/Llama-2-7b-hf", "backendFramework": "vllm"}
 IDENTITY_HASH = "96429b2725761a09"
@@ -256,37 +258,104 @@ class Checkpoints(unittest.TestCase):
 
 
 class Graphs(unittest.TestCase):
-    def test_a_graph_takes_a_checkpoint_and_its_workers_restore_it(self):
-        worker = {"componentType": "worker", "replicas": 1, "checkpoint": {"enabled": True, "mode": "Auto", "identity": IDENTITY}}
+    def apply(self, name, **checkpoint):
+        """A graph with a worker that has a checkpoint."""
+        worker = {"componentType": "worker", "replicas": 1, "checkpoint": {"enabled": True, **checkpoint}}
         container = {"image": "runtime:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
         worker["extraPodSpec"] = {"mainContainer": container}
         manifest = {
             "apiVersion": "nvidia.com/v1alpha1",
-            "kind": "DynamoGraphDeployment",
-            "metadata": {"name": "restored", "namespace": NAMESPACE},
+            "kind": GRAPH,
+            "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {"backendFramework": "vllm", "services": {"Worker": worker}},
         }
         plane.apply(manifest)
-        self.addCleanup(plane.delete, "DynamoGraphDeployment", NAMESPACE, "restored")
+        self.addCleanup(self.delete, name)
+
+    def delete(self, name):
+        if plane.get(GRAPH, NAMESPACE, name):
+            plane.delete(GRAPH, NAMESPACE, name)
+        plane.cluster.wait(lambda: plane.get(GRAPH, NAMESPACE, name) is None and not self.commands(name), 60, f"{name} is gone")
+
+    def wait_until_ready(self, name):
+        plane.cluster.wait(lambda: is_ready(plane.get(GRAPH, NAMESPACE, name)), 60, f"the workers of {name} run")
+
+    def told(self, name):
+        """What the status of the graph says about the checkpoint of its workers."""
+        return (plane.get(GRAPH, NAMESPACE, name).get("status", {}).get("checkpoints") or {}).get("Worker", {})
+
+    def commands(self, name):
+        """The commands of the workers of the graph."""
+        found = plane.cluster.api("GET", path_of("Deployment", NAMESPACE))["items"]
+        ours = [one for one in found if one["metadata"]["labels"].get("nvidia.com/dynamo-graph-deployment-name") == name]
+        return [one["spec"]["template"]["spec"]["containers"][0].get("command") for one in ours]
+
+    def wait_until_restoring(self, name):
+        plane.cluster.wait(lambda: self.commands(name) == [RESTORE], 60, f"the workers of {name} wait for their restore")
+
+    def test_a_graph_takes_a_checkpoint_and_its_workers_restore_it(self):
+        self.apply("restored", mode="Auto", identity=IDENTITY)
         wait_for_phase(IDENTITY_HASH, "Creating")
-        graph = lambda: plane.get("DynamoGraphDeployment", NAMESPACE, "restored")  # noqa: E731
-        plane.cluster.wait(lambda: is_ready(graph()), 60, "the workers start without the checkpoint")
+        self.wait_until_ready("restored")
         # The pods of the Job have the labels of the graph, but are none of its own.
-        self.assertEqual(graph()["status"]["services"]["Worker"]["readyReplicas"], 1)
+        self.assertEqual(plane.get(GRAPH, NAMESPACE, "restored")["status"]["services"]["Worker"]["readyReplicas"], 1)
         end_pod(IDENTITY_HASH, "Succeeded")
         wait_for_phase(IDENTITY_HASH, "Ready")
-        seen = lambda: (graph()["status"].get("checkpoints") or {}).get("Worker", {}).get("ready")  # noqa: E731
-        plane.cluster.wait(seen, 60, "the graph sees the checkpoint")
-
-        def restoring():
-            deployments = plane.cluster.api("GET", path_of("Deployment", NAMESPACE))["items"]
-            return [one["spec"]["template"]["spec"]["containers"][0].get("command") for one in deployments]
-
-        plane.cluster.wait(lambda: restoring() == [["sleep", "infinity"]], 60, "the workers wait for their restore")
+        plane.cluster.wait(lambda: self.told("restored").get("ready"), 60, "the graph sees the checkpoint")
+        self.wait_until_restoring("restored")
+        (worker,) = [one["spec"]["template"] for one in plane.cluster.api("GET", path_of("Deployment", NAMESPACE))["items"]]
+        env = {one["name"]: one.get("value") for one in worker["spec"]["containers"][0]["env"]}
+        self.assertEqual(env["DYN_CHECKPOINT_LOCATION"], f"s3://bucket/prefix/{IDENTITY_HASH}.tar")
+        self.assertEqual(worker["metadata"]["labels"][HASH], IDENTITY_HASH)
         plane.delete("DynamoCheckpoint", NAMESPACE, IDENTITY_HASH)
         # Its graph takes another one.
         wait_for_phase_again = lambda: get(IDENTITY_HASH) and status(IDENTITY_HASH).get("phase") == "Creating"  # noqa: E731
         plane.cluster.wait(wait_for_phase_again, 60, "another checkpoint is taken")
+
+    def test_two_graphs_share_a_checkpoint(self):
+        identity = {**IDENTITY, "model": "shared"}
+        self.apply("taking", mode="Auto", identity=identity)
+        plane.cluster.wait(lambda: self.told("taking").get("identityHash"), 60, "the graph has a checkpoint")
+        shared = self.told("taking")["identityHash"]
+        end_pod(shared, "Succeeded")
+        wait_for_phase(shared, "Ready")
+        uid = get(shared)["metadata"]["uid"]
+        self.apply("sharing", mode="Auto", identity=identity)
+        for name in ("taking", "sharing"):
+            self.wait_until_restoring(name)
+        jobs = plane.cluster.api("GET", path_of("Job", NAMESPACE))["items"]
+        self.assertEqual(len([one for one in jobs if one["metadata"]["labels"].get(HASH) == shared]), 1)
+        # That of the graph which took it is deleted: the other one keeps its workers.
+        self.delete("taking")
+        wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
+        self.assertEqual(get(shared)["metadata"]["uid"], uid)
+        self.assertEqual(self.commands("sharing"), [RESTORE])
+
+    def test_manual_mode_takes_none_and_restores_one_that_somebody_makes(self):
+        identity = {**IDENTITY, "model": "by-hand"}
+        self.apply("manual", mode="Manual", identity=identity)
+        self.wait_until_ready("manual")
+        told = self.told("manual")
+        self.assertEqual((told.keys() - {"ready"}, told.get("ready", False)), ({"identityHash"}, False))
+        self.assertEqual(self.commands("manual"), [["python3", "-m", "dynamo.vllm"]])
+        self.assertIsNone(get(told["identityHash"]))
+        plane.apply(checkpoint("by-hand"))
+        self.addCleanup(plane.delete, "DynamoCheckpoint", NAMESPACE, "by-hand")
+        end_pod("by-hand", "Succeeded")
+        wait_for_phase("by-hand", "Ready")
+        self.wait_until_restoring("manual")
+
+    def test_a_checkpoint_that_is_deleted_while_it_is_used(self):
+        plane.apply(checkpoint("used"))
+        end_pod("used", "Succeeded")
+        wait_for_phase("used", "Ready")
+        self.apply("using", checkpointRef="used")
+        self.wait_until_restoring("using")
+        plane.delete("DynamoCheckpoint", NAMESPACE, "used")
+        # The workers start without it.
+        plane.cluster.wait(lambda: self.commands("using") == [["python3", "-m", "dynamo.vllm"]], 60, "the workers start anew")
+        self.assertFalse(self.told("using").get("ready", False))
+        self.assertIsNone(get("used"))
 
 
 if __name__ == "__main__":

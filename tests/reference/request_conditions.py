@@ -269,6 +269,12 @@ def security_of_user(context):
     return given is not ABSENT and given == context.found.ours
 
 
+def no_security_of_user(context):
+    """The user gives the pod no security context, and ours is the default of components."""
+    given = _member(_spec(context), "job", "podTemplateSpec", "spec", "securityContext")
+    return given is ABSENT and context.found.ours == 1000
+
+
 def object_store(context):
     """The checkpoint is in an object store, so no claim is mounted."""
     return _location(context).startswith(("s3://", "oci://"))
