@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 #include "common/json/build.h"
 #include "common/json/parse.h"
 
 namespace dynamo::lifecycle {
 namespace {
+
+/// The time of the processor, which does not count what else the machine does.
+double secondsSince(std::clock_t start) {
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
 
 /// A ConfigMap with these keys.
 json::Document configMap(const std::vector<std::pair<std::string, std::string>>& data) {
@@ -159,9 +164,9 @@ TEST_CASE("an output over a limit is refused at once (decision life-Q36)") {
     CAPTURE(row.about);
     json::Document memory;
     const json::Document output = configMap({{"final_config.yaml", row.text}});
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const auto read = readProfilingOutput(output, memory.GetAllocator());
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+    CHECK(secondsSince(start) < 5);
     CHECK(memory.GetAllocator().Size() < 16'000'000);
     const auto* problem = std::get_if<ProfilingProblem>(&read);
     REQUIRE(problem != nullptr);
@@ -177,9 +182,9 @@ TEST_CASE("an object with many members is read at once (decision life-Q36)") {
   for (int i = 0; i < 70'000; ++i) text += fmt::format("  k{}: x\n", i);
   json::Document memory;
   const json::Document output = configMap({{"final_config.yaml", text + "---\n" + kGraph}});
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const auto read = readProfilingOutput(output, memory.GetAllocator());
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+  CHECK(secondsSince(start) < 5);
   REQUIRE(std::holds_alternative<ProfilingOutput>(read));
   CHECK(std::get<ProfilingOutput>(read).additional.size() == 1);
 }
@@ -209,9 +214,9 @@ TEST_CASE("alternatives over a limit are left out (decision life-Q36)") {
         json::dump(make.object("cost", make.object("table", make.object("data", std::move(rows)))));
     json::Document memory;
     const json::Document output = configMap({{"final_config.yaml", kGraph}, {"webui_data.json", text}});
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const auto read = readProfilingOutput(output, memory.GetAllocator());
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{5});
+    CHECK(secondsSince(start) < 5);
     REQUIRE(std::holds_alternative<ProfilingOutput>(read));
     const json::Value& pareto = std::get<ProfilingOutput>(read).pareto;
     CHECK(pareto.Size() >= row.least);
