@@ -19,7 +19,7 @@ import model  # noqa: E402
 import profiled  # noqa: E402
 from control_plane import ControlPlaneError, KubectlError  # noqa: E402
 from node import requirements  # noqa: E402
-from graphs import Load  # noqa: E402
+from serving import Load  # noqa: E402
 from places import NAMESPACE  # noqa: E402
 from plane import RuntimePlane  # noqa: E402
 

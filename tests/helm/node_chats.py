@@ -11,7 +11,7 @@ import chat  # noqa: E402
 import image  # noqa: E402
 import model  # noqa: E402
 import scenarios  # noqa: E402
-from graphs import Load, RuntimeGraphs  # noqa: E402
+from serving import Load, RuntimeGraphs  # noqa: E402
 from places import GRAPHS, NAMESPACE  # noqa: E402
 
 VERSION, NAME = "1.0.0", "chats"

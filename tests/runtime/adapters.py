@@ -13,7 +13,7 @@ import model
 import scenarios
 from node.isolation import ADDRESS
 from places import GRAPHS, NAMESPACE, PODS
-from graphs import http_request
+from serving import http_request
 
 HERE = Path(__file__).resolve().parent
 NAME, GIVEN_NAME = "tuned", "given-adapter"
@@ -158,7 +158,8 @@ class Adapters:
     def loads(self, pod, served):
         """How often the worker in the container was asked to load an adapter. Before it serves, the runtime refuses."""
         log = self.log(pod)
-        return log.count(f": Loading LoRA: {served} ") - log.count(f"Failed to load LoRA {served}: {NOT_SERVED}")
+        asked = re.findall(rf": Loading LoRA: {re.escape(served)}(?: |$)", log, re.M)
+        return len(asked) - log.count(f"Failed to load LoRA {served}: {NOT_SERVED}")
 
     def asked(self, pod):
         return len(re.findall(r": (?:Loading|Unloading) LoRA: ", self.log(pod)))

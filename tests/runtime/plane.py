@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 import image  # noqa: E402
 from child_crds import child_crds  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
-from graphs import RuntimeGraphs  # noqa: E402
+from serving import RuntimeGraphs  # noqa: E402
 from node import images  # noqa: E402
 from lws import manager  # noqa: E402
 from node.operator_pods import install_operator  # noqa: E402

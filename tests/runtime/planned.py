@@ -14,7 +14,7 @@ import image
 import model
 import scenarios
 from places import ADAPTERS, GRAPHS, NAMESPACE
-from graphs import http_get
+from serving import http_get
 from scenarios import Scenario
 
 WORKER = "planned"  # of Setting

@@ -13,7 +13,7 @@ import image
 import scenarios
 from node import images
 from places import GRAPHS, NAMESPACE
-from graphs import http_request
+from serving import http_request
 
 TITLE = "profiler"
 VERSION = image.PROFILER

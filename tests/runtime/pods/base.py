@@ -6,7 +6,7 @@ import unittest
 
 from graphs import probe_of
 from places import GRAPHS, NAMESPACE, PODS
-from graphs import http_get
+from serving import http_get
 from scenarios import delete
 
 POLL_SECONDS = 0.2
