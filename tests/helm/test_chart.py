@@ -158,6 +158,47 @@ class Charts(unittest.TestCase):
             accepted = render.template(helm, self.charts[charts.OPERATOR], {}, flags=("--kube-version", "1.30.0-gke.1"))
             self.assertEqual(accepted.refusal, "")
 
+    def test_an_upgrade_tells_that_the_digest_counts(self):
+        """`helm upgrade --reset-then-reuse-values --set ...tag=NEW` keeps the digest of the image before."""
+        digest = "sha256:" + "a" * 64
+        with tempfile.TemporaryDirectory(prefix="dynamo-charts-") as folder:
+            for chart in OURS:
+                place = charts.lay(folder, chart)
+                for image, upgrade, told in (
+                    ({"tag": "2", "digest": digest}, True, "the digest counts, and not the tag 2. If only the tag is new,"),
+                    ({"tag": "2", "digest": digest}, False, ""),
+                    ({"digest": digest}, True, "the digest counts, and not the version of the chart. If only the chart is new,"),
+                    ({"digest": digest}, False, ""),
+                    ({"tag": "2"}, True, ""),
+                    ({"tag": "2", "digest": digest, "repository": "nvcr.io/nvidia/ai-dynamo/kubernetes-operator"}, True, ""),
+                ):
+                    with self.subTest(chart=chart, image=image, upgrade=upgrade):
+                        values = placed(("controllerManager", "manager", "image"), image)
+                        values = values if chart == charts.OPERATOR else {charts.OPERATOR: values}
+                        flags = ("--is-upgrade",) if upgrade else ()
+                        rendered = render.template("helm3", place, values, flags=flags)
+                        self.assertEqual(rendered.refusal, "")
+                        self.assertEqual(table.says(rendered.notes, "the digest counts"), bool(told), rendered.notes)
+                        self.assertTrue(table.says(rendered.notes, told), rendered.notes)
+
+    def test_settings_that_are_refused_exist(self):
+        """They have the defaults of the sample, and the answers name values of this chart."""
+        entries = yaml.safe_load((charts.CHARTS / charts.OPERATOR / "files/settled-settings.yaml").read_text(encoding="utf-8"))
+        sample = yaml.safe_load((charts.CHARTS.parent / "samples/operator-config.yaml").read_text(encoding="utf-8"))
+        self.assertGreater(len(entries), 10)
+        for entry in entries:
+            with self.subTest(entry["path"]):
+                value = sample
+                for name in entry["path"].split("."):
+                    value = value[name]
+                if "default" in entry:
+                    self.assertEqual(entry["default"], value)
+                for named in re.findall(r"\b[a-zA-Z]+(?:\.[a-zA-Z]+)+\b", entry["answer"]):
+                    value = default_values(charts.OPERATOR)
+                    for name in named.split("."):
+                        self.assertIn(name, value)
+                        value = value[name]
+
     def test_nothing_is_looked_up(self):
         for chart in OURS:
             for file in (charts.CHARTS / chart / "templates").rglob("*"):

@@ -148,6 +148,19 @@ class Roles(unittest.TestCase):
         found = self.render({"namespaceRestriction": restricted}, namespace="team-a-system")
         self.same(expected, found, "team-a-system", "dynamo-operator")
 
+    def test_the_controller_with_an_account_that_exists(self):
+        """It has the same rights, and the account that the chart would make has none. Nobody else gets any."""
+        restricted = {"namespaceRestriction": {"enabled": True, "targetNamespace": "team-a"}}
+        existing = {"controllerManager": {"serviceAccount": {"create": False, "name": "theirs"}}}
+        for values in ({}, restricted):
+            with self.subTest(values):
+                before, after = self.render(values), self.render({**values, **existing})
+                namespace = "dynamo-system"
+                self.assertEqual(permissions_of(after, namespace, "theirs"), self.controller(before))
+                self.assertEqual(self.controller(after), set())
+                bound = {(o["kind"], o["metadata"]["name"]) for o in before if o["kind"].endswith("Binding")}
+                self.assertEqual({(o["kind"], o["metadata"]["name"]) for o in after if o["kind"].endswith("Binding")}, bound)
+
     def test_without_the_init_container_no_crd_is_created(self):
         before = self.controller(self.render({}))
         creates = {p for p in before if p.resource == "customresourcedefinitions" and p.verb == "create"}

@@ -101,6 +101,30 @@ class Wiring(unittest.TestCase):
                     (port,) = [p for p in service["spec"]["ports"] if p["port"] == client.get("port", 443)]
                     self.assertEqual((port["name"], port["targetPort"]), ("webhook", "webhook"))
 
+    def test_other_ports_and_the_network_of_the_node(self):
+        """The ports of the pods are those at which the programs listen. The policy and the Services name them."""
+        ports = {"port": 10260, "healthPort": 10261, "metricsPort": 10262}
+        values = {"webhook": {**ports, "hostNetwork": True}, "networkPolicy": {"enabled": True}}
+        rendered = render.template("helm3", self.charts[charts.OPERATOR], values, "dynamo-operator")
+        self.assertEqual(rendered.refusal, "")
+        webhook = rendered.find("Deployment", "dynamo-operator-webhook")
+        found = self.ports(webhook)
+        self.assertEqual(found, {"webhook": 10260, "health": 10261, "metrics": 10262})
+        config = yaml.safe_load(rendered.find("ConfigMap", "dynamo-operator-config")["data"]["config.yaml"])
+        self.assertEqual(config["server"]["webhook"]["port"], found["webhook"])
+        # The controller has its own network, and the ports of its part of the same file.
+        self.assertNotIn("port", config["server"]["metrics"])
+        self.assertNotIn("healthProbe", config["server"])
+        self.assertEqual(self.ports(rendered.find("Deployment", "dynamo-operator-controller-manager")), {"health": 8081, "metrics": 8080})
+        arguments = webhook["spec"]["template"]["spec"]["containers"][0]["args"]
+        self.assertIn("--health-listen=:10261", arguments)
+        self.assertIn("--metrics-listen=:10262", arguments)
+        for name in ("dynamo-operator-webhook-service", "dynamo-operator-webhook-metrics"):
+            for port in rendered.find("Service", name)["spec"]["ports"]:
+                self.assertIn(port["targetPort"], found)
+        opened = rendered.find("NetworkPolicy", "dynamo-operator-webhook")["spec"]["ingress"]
+        self.assertEqual({port["port"] for rule in opened for port in rule["ports"]}, set(found))
+
     def test_disruption_budgets(self):
         for title, rendered, budget in self.each("PodDisruptionBudget"):
             with self.subTest(title):

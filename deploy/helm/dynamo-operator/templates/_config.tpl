@@ -22,8 +22,25 @@
 {{- end }}
 
 {{- define "dynamo-operator.config" -}}
-{{- $config := merge dict (deepCopy (.Values.extraConfig | default dict)) -}}
-{{ toYaml (mergeOverwrite (include "dynamo-operator.configOfValues" . | fromYaml) $config) }}
+{{- $written := include "dynamo-operator.configOfValues" . | fromYaml -}}
+{{- $extra := include "dynamo-operator.overriding" (list (.Values.extraConfig | default dict) $written) | fromJson -}}
+{{ toYaml (mergeOverwrite $written $extra) }}
+{{- end }}
+
+{{/* (list EXTRA WRITTEN), as JSON: EXTRA without the members that are null and that WRITTEN has, because null counts as absent. Others
+     that are null stay: in `defaults` they mean something. */}}
+{{- define "dynamo-operator.overriding" -}}
+{{- $written := index . 1 -}}
+{{- $kept := dict -}}
+{{- range $name, $value := index . 0 -}}
+{{- $before := get $written $name -}}
+{{- if and (kindIs "map" $value) (kindIs "map" $before) -}}
+{{- $_ := set $kept $name (include "dynamo-operator.overriding" (list $value $before) | fromJson) -}}
+{{- else if not (and (kindIs "invalid" $value) (hasKey $written $name)) -}}
+{{- $_ := set $kept $name $value -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $kept }}
 {{- end }}
 
 {{- define "dynamo-operator.configOfValues" -}}
@@ -31,6 +48,7 @@
 {{- $target := include "dynamo-operator.targetNamespace" . -}}
 {{- $dynamo := .Values.dynamo | default dict -}}
 {{- $restriction := .Values.namespaceRestriction | default dict -}}
+{{- $port := (include "dynamo-operator.webhookPorts" . | fromYaml).webhook -}}
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
 server:
@@ -41,6 +59,9 @@ server:
     certProvisionMode: {{ include "dynamo-operator.certificateMode" . }}
     secretName: {{ include "dynamo-operator.certificateSecret" . }}
     serviceName: {{ $fullname }}-webhook-service
+    {{- if ne (int $port) 9443 }}
+    port: {{ $port }}
+    {{- end }}
 leaderElection:
   enabled: true
   id: {{ include "dynamo-operator.leaseName" . }}

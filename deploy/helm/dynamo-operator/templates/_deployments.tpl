@@ -16,6 +16,9 @@ spec:
   {{- if not (kindIs "invalid" $own.replicas) }}
   replicas: {{ $own.replicas }}
   {{- end }}
+  {{- if not (kindIs "invalid" $own.revisionHistoryLimit) }}
+  revisionHistoryLimit: {{ $own.revisionHistoryLimit }}
+  {{- end }}
   selector:
     matchLabels:
       {{- include "dynamo-operator.controllerSelector" . | nindent 6 }}
@@ -36,7 +39,7 @@ spec:
         {{- $_ := set $annotations "checksum/config" (include "dynamo-operator.config" . | sha256sum) }}
         {{- include "dynamo-operator.texts" (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
     spec:
-      serviceAccountName: {{ $fullname }}-controller-manager
+      serviceAccountName: {{ include "dynamo-operator.controllerAccount" . | quote }}
       automountServiceAccountToken: true
       # After SIGTERM the leader finishes its reconciles and releases its lease; it exits after 20 s at the latest.
       terminationGracePeriodSeconds: 30
@@ -44,7 +47,7 @@ spec:
         {{- include "dynamo-operator.podSecurityContext" . | nindent 8 }}
       {{- include "dynamo-operator.scheduling" (list . $own) | nindent 6 }}
       topologySpreadConstraints:
-        {{- include "dynamo-operator.spread" (include "dynamo-operator.controllerSelector" .) | nindent 8 }}
+        {{- include "dynamo-operator.spread" (list $own (include "dynamo-operator.controllerSelector" .)) | nindent 8 }}
       {{- if include "dynamo-operator.appliesCrds" . }}
       initContainers:
         {{- include "dynamo-operator.crdApply" . | nindent 8 }}

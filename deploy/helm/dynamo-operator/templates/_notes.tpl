@@ -55,23 +55,30 @@ the controller makes and renews it, in Secret {{ $secret }}
 {{- end }}
 {{- end }}
 
+{{/* What is before the path of a value of this chart, where the notes are printed. */}}
+{{- define "dynamo-operator.valuePrefix" -}}
+{{ ternary "dynamo-operator." "" (eq "dynamo-platform" (include "dynamo-operator.parent" .)) }}
+{{- end }}
+
 {{- define "dynamo-operator.skipped" -}}
+{{- $prefix := include "dynamo-operator.valuePrefix" . -}}
+{{- $folder := ternary "charts/dynamo-operator/" "" (ne "" $prefix) -}}
 {{- $monitors := ((.Values.dynamo).metrics).podMonitors | default dict -}}
 {{- if not (include "dynamo-operator.appliesCrds" .) }}
 - CustomResourceDefinitions. An administrator applies them: kubectl apply --server-side -k deploy/crds
 {{- end }}
 {{- if not (include "dynamo-operator.clusterScoped" .) }}
-- Cluster-scoped objects. An administrator applies them: helm template {{ .Release.Name }} CHART -n {{ .Release.Namespace }} --set rbac.clusterScoped=true
-  --show-only 'templates/cluster/*.yaml' with the other values of this release
+- Cluster-scoped objects. An administrator applies them: helm template {{ .Release.Name }} CHART -n {{ .Release.Namespace }} --set {{ $prefix }}rbac.clusterScoped=true
+  --show-only '{{ $folder }}templates/cluster/*.yaml' with the other values of this release
 {{- end }}
 {{- if not (include "dynamo-operator.monitors" (list . (.Values.metricsService).enabled)) }}
-- ServiceMonitors: {{ include "dynamo-operator.whyNoMonitors" (.Values.metricsService).enabled }}; metricsService.enabled=true makes them
+- ServiceMonitors: {{ include "dynamo-operator.whyNoMonitors" (.Values.metricsService).enabled }}; {{ $prefix }}metricsService.enabled=true makes them
 {{- end }}
 {{- if not (include "dynamo-operator.monitors" (list . $monitors.enabled)) }}
-- PodMonitors: {{ include "dynamo-operator.whyNoMonitors" $monitors.enabled }}; dynamo.metrics.podMonitors.enabled=true makes them
+- PodMonitors: {{ include "dynamo-operator.whyNoMonitors" $monitors.enabled }}; {{ $prefix }}dynamo.metrics.podMonitors.enabled=true makes them
 {{- end }}
 {{- if not (include "dynamo-operator.checksStartup" .) }}
-- The start-up check: {{ if (.Values.webhook).namespaceSelector }}webhook.namespaceSelector may leave out the namespace of the check{{ else }}startupCheck.enabled is false{{ end }}
+- The start-up check: {{ if (.Values.webhook).namespaceSelector }}{{ $prefix }}webhook.namespaceSelector may leave out the namespace of the check{{ else }}{{ $prefix }}startupCheck.enabled is false{{ end }}
 {{- end }}
 {{- end }}
 
@@ -82,24 +89,41 @@ the controller makes and renews it, in Secret {{ $secret }}
 {{- define "dynamo-operator.remarks" -}}
 {{- $election := (.Values.controllerManager).leaderElection | default dict -}}
 {{- $webhook := .Values.webhook | default dict -}}
+{{- $prefix := include "dynamo-operator.valuePrefix" . -}}
 {{- if include "dynamo-operator.appliesCrds" . }}
 - The controller's init container applies the CustomResourceDefinitions. They may be missing for some seconds.
 {{- end }}
 {{- if include "dynamo-operator.replacesImage" . }}
 - The image nvcr.io/nvidia/ai-dynamo/kubernetes-operator does not have these programs. {{ include "dynamo-operator.image" . }} is used in its place.
 {{- end }}
+{{- $image := (((.Values.controllerManager).manager).image) | default dict }}
+{{- if and .Release.IsUpgrade $image.digest (not (include "dynamo-operator.replacesImage" .)) }}
+- The image is {{ include "dynamo-operator.image" . }}: the digest counts, and not the {{ with $image.tag }}tag {{ . }}. If only the tag{{ else }}version of the chart. If only the chart{{ end }}
+  is new, the digest is that of the former image: set {{ $prefix }}controllerManager.manager.image.digest, too, or to "".
+{{- end }}
+{{- range list (list "controllerManager" "controller" (include "dynamo-operator.controllerAccount" .)) (list "webhook" "webhook" (include "dynamo-operator.webhookAccount" .)) }}
+{{- if not (include "dynamo-operator.makesAccount" (list $ (index . 0))) }}
+- The {{ index . 1 }} has the service account {{ index . 2 }}. This release does not make it: without it there are no pods.
+{{- end }}
+{{- end }}
+{{- if $webhook.hostNetwork }}
+{{- $ports := include "dynamo-operator.webhookPorts" . | fromYaml }}
+- Each pod of the webhook needs a node of its own where the ports {{ $ports.webhook }}, {{ $ports.health }} and {{ $ports.metrics }} are free. The API server must be able to
+  connect to port {{ $ports.webhook }} of the nodes, and the namespace must have the Pod Security level privileged. The metrics at port {{ $ports.metrics }} are
+  plain http, for all who reach the node.{{ if (.Values.networkPolicy).enabled }} NetworkPolicies do not count for these pods.{{ end }}
+{{- end }}
 {{- if and (not (include "dynamo-operator.restricted" .)) (eq (toString $election.namespace) .Release.Namespace) }}
-- controllerManager.leaderElection.namespace is that of the release: operators elsewhere do not see this Lease, so two could work at
+- {{ $prefix }}controllerManager.leaderElection.namespace is that of the release: operators elsewhere do not see this Lease, so two could work at
   the same time.
 {{- end }}
 {{- if and ((.Values.dynamo).ingress).enabled (eq "my-tls-secret" (toString .Values.dynamo.ingress.tlsSecretName)) }}
-- dynamo.ingress.tlsSecretName is still the placeholder my-tls-secret.
+- {{ $prefix }}dynamo.ingress.tlsSecretName is still the placeholder my-tls-secret.
 {{- end }}
 {{- if and ($webhook.certificateSecret).external (not $webhook.caBundle) (not ($webhook.certManager).enabled) }}
-- webhook.caBundle is empty, so the controller injects ca.crt of the Secret. The API server refuses writes while the Secret does not exist.
+- {{ $prefix }}webhook.caBundle is empty, so the controller injects ca.crt of the Secret. The API server refuses writes while the Secret does not exist.
 {{- end }}
 {{- if eq "true" (toString ((.Values.global).etcd).install) }}
-- The image of the bundled etcd is archived and gets no updates. discoveryBackend=kubernetes needs no etcd.
+- The image of the bundled etcd is archived and gets no updates. {{ $prefix }}discoveryBackend=kubernetes needs no etcd.
 {{- end }}
 {{- if (get . "Platform" | default dict).natsUnset }}
 - NATS is installed because no switch says otherwise. Versions from 1.4 on did not install it: global.nats.install=false.

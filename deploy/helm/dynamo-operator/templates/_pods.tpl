@@ -8,11 +8,19 @@
 {{- define "dynamo-operator.image" -}}
 {{- $image := (((.Values.controllerManager).manager).image) | default dict -}}
 {{- if include "dynamo-operator.replacesImage" . -}}
-dynamo-operator:{{ .Chart.Version }}
-{{- else if $image.digest -}}
-{{ $image.repository | default "dynamo-operator" }}@{{ $image.digest }}
+{{- $image = dict -}}
+{{- end -}}
+{{- $repository := $image.repository | default "dynamo-operator" -}}
+{{- /* As container runtimes read it: the first part is a registry if it has a dot or a port, or is localhost. */ -}}
+{{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" $repository) -}}
+{{- with (.Values.global).imageRegistry -}}
+{{- $repository = printf "%s/%s" (trimAll "/" .) $repository -}}
+{{- end -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{ $repository }}@{{ $image.digest }}
 {{- else -}}
-{{ $image.repository | default "dynamo-operator" }}:{{ $image.tag | default .Chart.Version }}
+{{ $repository }}:{{ $image.tag | default .Chart.Version }}
 {{- end }}
 {{- end }}
 
@@ -42,9 +50,9 @@ seccompProfile:
 {{- $root := index . 0 -}}
 {{- $own := index . 1 | default dict -}}
 {{- $shared := $root.Values.controllerManager | default dict -}}
-{{- with $root.Values.imagePullSecrets }}
+{{- with include "dynamo-operator.pullSecrets" $root }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- with $own.priorityClassName | default $shared.priorityClassName }}
 priorityClassName: {{ . }}
@@ -63,15 +71,20 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* Pods are spread over nodes and zones if there is room: the selector of the pods. */}}
+{{/* How pods are spread: (list $own SELECTOR). By default over nodes and zones if there is room. */}}
 {{- define "dynamo-operator.spread" -}}
+{{- $selector := index . 1 -}}
+{{- with (index . 0).topologySpreadConstraints }}
+{{- toYaml . | nindent 0 }}
+{{- else }}
 {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
 - maxSkew: 1
   topologyKey: {{ . }}
   whenUnsatisfiable: ScheduleAnyway
   labelSelector:
     matchLabels:
-      {{- $ | nindent 6 }}
+      {{- $selector | nindent 6 }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -94,6 +107,8 @@ affinity:
 {{- range $part := list "limits" "requests" -}}
 {{- with get $resources $part -}}
 {{- $_ := set $resources $part (include "dynamo-operator.texts" . | fromYaml) -}}
+{{- else -}}
+{{- $_ := unset $resources $part -}}
 {{- end -}}
 {{- end -}}
 {{ toYaml $resources }}

@@ -2,14 +2,18 @@
 
 {{/* JSON: the lists refused and ignored, of {path, answer}. */}}
 {{- define "dynamo-operator.judgement" -}}
-{{- $prefix := ternary "dynamo-operator." "" (eq "dynamo-platform" (include "dynamo-operator.parent" .)) -}}
+{{- $prefix := include "dynamo-operator.valuePrefix" . -}}
 {{- $table := .Files.Get "files/judged-values.yaml" | fromYamlArray -}}
 {{- $judged := include "dynamo-operator.judge" (list .Values $table $prefix) | fromJson -}}
 {{- $refused := $judged.refused -}}
 {{- range include "dynamo-operator.contradictions" . | fromYamlArray -}}
 {{- $refused = append $refused (dict "path" (printf "%s%s" $prefix .path) "answer" .answer) -}}
 {{- end -}}
-{{ dict "refused" $refused "ignored" $judged.ignored | toJson }}
+{{- $ignored := $judged.ignored -}}
+{{- range include "dynamo-operator.ineffective" . | fromYamlArray -}}
+{{- $ignored = append $ignored (dict "path" (printf "%s%s" $prefix .path) "answer" .answer) -}}
+{{- end -}}
+{{ dict "refused" $refused "ignored" $ignored | toJson }}
 {{- end }}
 
 {{/* What has no effect, also of the platform chart: JSON, a list of {path, answer}, as {"all": LIST}. */}}
@@ -30,8 +34,32 @@
 {{ $sum }}
 {{- end }}
 
+{{/* Values that have no effect because of others, as a YAML list of {path, answer}. */}}
+{{- define "dynamo-operator.ineffective" -}}
+{{- $prefix := include "dynamo-operator.valuePrefix" . -}}
+{{- $routes := list -}}
+{{- if ((.Values.dynamo).ingress).enabled -}}
+{{- $config := include "dynamo-operator.config" . | fromYaml -}}
+{{- range list "controllerClassName" "virtualServiceGateway" -}}
+{{- $routes = append $routes (include "dynamo-operator.valueAt" (list $config (list "ingress" .)) | fromJson).it -}}
+{{- end -}}
+{{- end -}}
+{{- if and $routes (not (compact $routes)) }}
+- path: dynamo.ingress.enabled
+  answer: no frontend gets an Ingress without {{ $prefix }}dynamo.ingress.className, the name of an IngressClass
+{{- end }}
+{{- range $part := list "controllerManager" "webhook" }}
+{{- $account := include "dynamo-operator.accountValues" (list $ $part) | fromJson }}
+{{- if and $account.annotations (not (include "dynamo-operator.makesAccount" (list $ $part))) }}
+- path: {{ $part }}.serviceAccount.annotations
+  answer: the chart does not make this service account; annotate it yourself
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Values that do not fit together, as a YAML list of {path, answer}. */}}
 {{- define "dynamo-operator.contradictions" -}}
+{{- $prefix := include "dynamo-operator.valuePrefix" . -}}
 {{- $restricted := include "dynamo-operator.restricted" . -}}
 {{- $election := (.Values.controllerManager).leaderElection | default dict -}}
 {{- $dynamo := .Values.dynamo | default dict -}}
@@ -48,20 +76,52 @@
 {{- with (.Values.namespaceRestriction).lease }}
 {{- if and $restricted (ge (include "dynamo-operator.seconds" (.renewInterval | default "10s") | float64) (include "dynamo-operator.seconds" (.duration | default "30s") | float64)) }}
 - path: namespaceRestriction.lease.renewInterval
-  answer: it must be less than namespaceRestriction.lease.duration
+  answer: it must be less than {{ $prefix }}namespaceRestriction.lease.duration
 {{- end }}
 {{- end }}
 {{- if and (not $restricted) (not (include "dynamo-operator.clusterScoped" .)) }}
 - path: rbac.clusterScoped
-  answer: only an operator of one namespace (namespaceRestriction.enabled) can be without cluster-scoped objects
+  answer: only an operator of one namespace ({{ $prefix }}namespaceRestriction.enabled) can be without cluster-scoped objects
 {{- end }}
 {{- if and $registry.useKubernetesSecret (not $registry.existingSecretName) (not (and $registry.server $registry.password)) }}
 - path: dynamo.dockerRegistry
   answer: useKubernetesSecret needs existingSecretName, or server and password
 {{- end }}
+{{- range $part := list "controllerManager" "webhook" }}
+{{- if and (not (include "dynamo-operator.makesAccount" (list $ $part))) (not (include "dynamo-operator.accountValues" (list $ $part) | fromJson).name) }}
+- path: {{ $part }}.serviceAccount.create
+  answer: false needs the name of a service account that exists, {{ $prefix }}{{ $part }}.serviceAccount.name
+{{- end }}
+{{- end }}
+{{- if eq (include "dynamo-operator.controllerAccount" .) (include "dynamo-operator.webhookAccount" .) }}
+- path: webhook.serviceAccount.name
+  answer: the webhook needs no rights, so it cannot have the service account of the controller
+{{- end }}
+{{- range $part, $account := dict "controllerManager" (include "dynamo-operator.controllerAccount" .) "webhook" (include "dynamo-operator.webhookAccount" .) }}
+{{- if has $account (include "dynamo-operator.accountsOfOthers" $ | fromYamlArray) }}
+- path: {{ $part }}.serviceAccount.name
+  answer: {{ $account }} is the service account of other pods; say another name
+{{- end }}
+{{- end }}
+{{- if eq "default" (include "dynamo-operator.controllerAccount" .) }}
+- path: controllerManager.serviceAccount.name
+  answer: pods without an account have the account default, so all of them would get the rights of the controller; say another name
+{{- end }}
+{{- $ports := include "dynamo-operator.webhookPorts" . | fromYaml }}
+{{- if has (int $ports.webhook) (list 8080 8081) }}
+- path: webhook.port
+  answer: 8080 and 8081 are ports of the controller, which reads the same configuration
+{{- end }}
+{{- if ne 3 (values $ports | uniq | len) }}
+- path: webhook.port
+  answer: {{ $prefix }}webhook.port, {{ $prefix }}webhook.healthPort and {{ $prefix }}webhook.metricsPort are three ports
+{{- end }}
+{{- if .Values.extraConfig }}
+{{ include "dynamo-operator.settledSettings" . }}
+{{- end }}
 {{- if and ($dynamo.istio).enabled (not ($dynamo.istio).gateway) }}
 - path: dynamo.istio.gateway
-  answer: dynamo.istio.enabled needs the gateway, NAMESPACE/NAME
+  answer: {{ $prefix }}dynamo.istio.enabled needs the gateway, NAMESPACE/NAME
 {{- end }}
 {{- if not (include "dynamo-operator.parent" .) }}
 {{- range $name := list "nats" "etcd" "grove" "kai-scheduler" }}

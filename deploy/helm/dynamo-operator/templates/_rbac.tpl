@@ -22,12 +22,12 @@ roleRef:
   name: {{ index . 2 }}
 subjects:
   - kind: ServiceAccount
-    name: {{ index . 3 }}
+    name: {{ index . 3 | quote }}
     namespace: {{ index . 4 }}
 {{- end }}
 
 {{/* The same for the account of the controller: (list $ KIND ROLE). */}}
 {{- define "dynamo-operator.bindsController" -}}
 {{- $root := index . 0 -}}
-{{ include "dynamo-operator.binds" (list $root (index . 1) (index . 2) (printf "%s-controller-manager" (include "dynamo-operator.fullname" $root)) $root.Release.Namespace) }}
+{{ include "dynamo-operator.binds" (list $root (index . 1) (index . 2) (include "dynamo-operator.controllerAccount" $root) $root.Release.Namespace) }}
 {{- end }}

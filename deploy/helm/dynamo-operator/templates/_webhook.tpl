@@ -2,6 +2,7 @@
 {{- define "dynamo-operator.webhookDeployment" -}}
 {{- $fullname := include "dynamo-operator.fullname" . -}}
 {{- $own := .Values.webhook | default dict -}}
+{{- $ports := include "dynamo-operator.webhookPorts" . | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -14,15 +15,26 @@ spec:
   {{- if not (kindIs "invalid" $own.replicas) }}
   replicas: {{ $own.replicas }}
   {{- end }}
+  {{- if not (kindIs "invalid" $own.revisionHistoryLimit) }}
+  revisionHistoryLimit: {{ $own.revisionHistoryLimit }}
+  {{- end }}
   selector:
     matchLabels:
       {{- include "dynamo-operator.webhookSelector" . | nindent 6 }}
   strategy:
     type: RollingUpdate
+    {{- if $own.hostNetwork }}
+    # A new pod may find no node where the ports are free before an old one ends. The others serve meanwhile. This is rounded down: one
+    # replica alone serves until the new pod is ready.
+    rollingUpdate:
+      maxSurge: 1
+      maxUnavailable: 50%
+    {{- else }}
     # Always keep the full number of replicas, because every write of these kinds needs the webhook.
     rollingUpdate:
       maxSurge: 1
       maxUnavailable: 0
+    {{- end }}
   template:
     metadata:
       labels:
@@ -32,15 +44,20 @@ spec:
         {{- $annotations := dict "checksum/config" (include "dynamo-operator.config" . | sha256sum) }}
         {{- include "dynamo-operator.texts" (merge $annotations ($own.podAnnotations | default dict) (.Values.commonAnnotations | default dict)) | nindent 8 }}
     spec:
-      serviceAccountName: {{ $fullname }}-webhook
+      serviceAccountName: {{ include "dynamo-operator.webhookAccount" . | quote }}
       automountServiceAccountToken: false
+      {{- if $own.hostNetwork }}
+      # The ports below are ports of the node then, so the scheduler never puts two of these pods on one node.
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      {{- end }}
       # At the end the pod is not ready but serves for 10 s, and then has up to 15 s for requests in progress.
       terminationGracePeriodSeconds: 40
       securityContext:
         {{- include "dynamo-operator.podSecurityContext" . | nindent 8 }}
       {{- include "dynamo-operator.scheduling" (list . $own) | nindent 6 }}
       topologySpreadConstraints:
-        {{- include "dynamo-operator.spread" (include "dynamo-operator.webhookSelector" .) | nindent 8 }}
+        {{- include "dynamo-operator.spread" (list $own (include "dynamo-operator.webhookSelector" .)) | nindent 8 }}
       containers:
         - name: webhook
           image: {{ include "dynamo-operator.image" . | quote }}
@@ -53,18 +70,25 @@ spec:
             # The APIs of the cluster. Until the controller has written them, no object is refused for a missing API.
             - --facts=/tmp/k8s-webhook-server/serving-certs/facts.yaml
             # The controller may change replicas that a scaling adapter owns.
-            - --controller-service-account=$(POD_NAMESPACE)/{{ $fullname }}-controller-manager
+            - --controller-service-account=$(POD_NAMESPACE)/{{ include "dynamo-operator.controllerAccount" . }}
+            {{- /* The configuration file has the ports of both programs. */}}
+            {{- if ne (int $ports.health) 8081 }}
+            - --health-listen=:{{ $ports.health }}
+            {{- end }}
+            {{- if ne (int $ports.metrics) 8080 }}
+            - --metrics-listen=:{{ $ports.metrics }}
+            {{- end }}
           env:
             {{- include "dynamo-operator.env" . | trim | nindent 12 }}
           ports:
             - name: webhook
-              containerPort: 9443
+              containerPort: {{ $ports.webhook }}
               protocol: TCP
             - name: health
-              containerPort: 8081
+              containerPort: {{ $ports.health }}
               protocol: TCP
             - name: metrics
-              containerPort: 8080
+              containerPort: {{ $ports.metrics }}
               protocol: TCP
           livenessProbe:
             httpGet:
@@ -117,6 +141,14 @@ spec:
         {{- with $own.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+{{- end }}
+
+{{/* The ports of the pods of the webhook, as YAML. Null counts as absent. */}}
+{{- define "dynamo-operator.webhookPorts" -}}
+{{- $own := .Values.webhook | default dict -}}
+webhook: {{ $own.port | default 9443 }}
+health: {{ $own.healthPort | default 8081 }}
+metrics: {{ $own.metricsPort | default 8080 }}
 {{- end }}
 
 {{/* The ConfigMap that the controller writes for the webhook. The name is that of the program. */}}

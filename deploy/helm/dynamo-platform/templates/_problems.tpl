@@ -1,4 +1,19 @@
 {{/* JSON: the lists refused and ignored, of {path, answer}, for the values of this chart. */}}
 {{- define "dynamo-platform.judgement" -}}
-{{ include "dynamo-platform.judge" (list .Values (.Files.Get "files/judged-values.yaml" | fromYamlArray) "") }}
+{{- $judged := include "dynamo-platform.judge" (list .Values (.Files.Get "files/judged-values.yaml" | fromYamlArray) "") | fromJson -}}
+{{- $refused := concat $judged.refused (include "dynamo-platform.contradictions" . | fromYamlArray) -}}
+{{ dict "refused" $refused "ignored" $judged.ignored | toJson }}
+{{- end }}
+
+{{/* Values that do not fit together, as a YAML list of {path, answer}. */}}
+{{- define "dynamo-platform.contradictions" -}}
+{{- $global := .Values.global | default dict -}}
+{{- $names := list -}}
+{{- range $global.imagePullSecrets -}}
+{{- if kindIs "string" . -}}{{- $names = append $names . -}}{{- end -}}
+{{- end -}}
+{{- if and $names (get $global "kai-scheduler" | default dict).install }}
+- path: global.imagePullSecrets
+  answer: {{ printf "the KAI scheduler takes only maps: write {name: %s}" (first $names) | quote }}
+{{- end }}
 {{- end }}
