@@ -71,6 +71,8 @@ struct ModelMemory {
   /// they were last asked.
   std::set<std::string> unusable;
   std::set<std::string> stopped;
+  std::set<std::string> usable;         ///< names of pods that could be asked, while it is disputed
+  bool disputed = false;                ///< an older model wanted the adapter from another source
   bool mustReload = false;              ///< another model has unloaded the adapter
   std::map<std::string, Time> missing;  ///< since when pods of the slices do not exist, by name
   unsigned failures = 0;                ///< number of consecutive reconciles in which a pod failed

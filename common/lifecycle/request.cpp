@@ -220,7 +220,7 @@ std::vector<Value> additionalConfigMaps(const Value& request, const std::vector<
     make.set(object, "apiVersion", "v1");
     track(object, request, make);
     Value& metadata = *json::find(object, "metadata");
-    make.set(metadata, "namespace", graphNamespaceOf(request));
+    make.set(metadata, "namespace", graph != nullptr ? namespaceOf(*graph) : graphNamespaceOf(request));
     json::remove(metadata, "ownerReferences");
     if (graph != nullptr) {
       make.set(metadata, "ownerReferences",

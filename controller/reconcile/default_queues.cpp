@@ -49,8 +49,8 @@ std::string queueDocument(std::string_view name, std::string_view parent) {
 Task<void> DefaultQueues::run() {
   std::string told;
   while (!stopped_ && !loop_.stopping()) {
-    const bool isMissing =
-        facts_.api(render::Api::KaiScheduler).value_or(false) && !facts_.queue(kDefaultQueue).value_or(true);
+    const bool isMissing = needed_ && facts_.api(render::Api::KaiScheduler).value_or(false) &&
+                           !facts_.queue(kDefaultQueue).value_or(true);
     if (!isMissing) {
       co_await changed_.wait();
       continue;
@@ -61,9 +61,21 @@ Task<void> DefaultQueues::run() {
     if (!error.empty() && error != told)
       kLog.warn("a queue of the KAI scheduler was not created", {{"error", error}});
     told = error;
-    const std::chrono::seconds pause = error.empty() ? kSeen : kRetry;
-    co_await changed_.wait(std::chrono::steady_clock::now() + pause);
+    co_await pause(error.empty() ? kSeen : kRetry);
   }
+}
+
+void DefaultQueues::lookedUp(const render::FactKeys& keys) {
+  if (needed_ || !keys.contains({render::FactKind::Queue, "", std::string{kDefaultQueue}})) return;
+  needed_ = true;
+  changed_.notify();
+}
+
+/// Facts that change meanwhile do not shorten it.
+Task<void> DefaultQueues::pause(std::chrono::seconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!stopped_ && !loop_.stopping() && std::chrono::steady_clock::now() < end)
+    co_await changed_.wait(end);
 }
 
 void DefaultQueues::stop() {

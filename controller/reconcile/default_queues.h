@@ -1,7 +1,8 @@
 #pragma once
 // The queue of the KAI scheduler that graphs have by default, and its parent (decision inst-Q20). They are
-// created if they are missing, and never changed.
+// created when a graph needs them and they are missing, and never changed.
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -26,20 +27,24 @@ class DefaultQueues {
   DefaultQueues(runtime::EventLoop& loop, kube::Client& client, const render::Facts& facts)
       : loop_(loop), client_(client), facts_(facts), changed_(loop) {}
 
-  /// Creates the queues whenever they are missing and the scheduler is there. Returns after the loop stops or
-  /// `stop` is called.
+  /// Creates the queues whenever a graph needs them, they are missing and the scheduler is there. Returns
+  /// after the loop stops or `stop` is called.
   runtime::Task<void> run();
   void factsChanged() { changed_.notify(); }
+  /// What a graph has looked up.
+  void lookedUp(const render::FactKeys& keys);
   void stop();
 
  private:
   /// Returns an error message, or an empty text if the queue exists.
   runtime::Task<std::string> ensure(std::string_view name, std::string_view parent);
+  runtime::Task<void> pause(std::chrono::seconds time);
 
   runtime::EventLoop& loop_;
   kube::Client& client_;
   const render::Facts& facts_;
   runtime::Notification changed_;
+  bool needed_ = false;  ///< since a graph has looked it up
   bool stopped_ = false;
 };
 

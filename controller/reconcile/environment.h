@@ -27,14 +27,20 @@
 
 namespace dynamo::controller {
 
+class DefaultQueues;
 class GpuDiscovery;
 class SshKeys;
 
-/// An adapter that a pod could not be made to unload.
-struct LeftAdapter {
+/// An adapter in a pod.
+struct PodAdapter {
   k8s::ObjectKey pod;
   std::string modelName;
-  auto operator<=>(const LeftAdapter&) const = default;
+  auto operator<=>(const PodAdapter&) const = default;
+};
+/// One that a pod could not be made to unload.
+struct LeftAdapter {
+  lifecycle::ModelMemory::Pod pod;
+  std::string uri;  ///< its source
 };
 
 /// Must be used on the loop's thread. All referenced objects must outlive it.
@@ -57,13 +63,14 @@ struct Environment {
   /// What is remembered of models. A reconcile shares it, because its model may be deleted meanwhile.
   std::map<k8s::ObjectKey, std::shared_ptr<lifecycle::ModelMemory>> models = {};
   /// A model that is created later, and has the name, must not take them for its own.
-  std::set<LeftAdapter> leftAdapters = {};
+  std::map<PodAdapter, LeftAdapter> leftAdapters = {};
   /// Since when the reconciles of an object have failed without a break.
   std::map<k8s::ObjectKey, std::chrono::steady_clock::time_point> failingSince = {};
   EndedJobs endedJobs = {};
   /// The process releases its lease as soon as the reconciles have ended, so they start nothing that is slow.
   bool stopping = false;
-  GpuDiscovery* gpus = nullptr;  ///< nullptr: GPUs are not discovered
+  GpuDiscovery* gpus = nullptr;     ///< nullptr: GPUs are not discovered
+  DefaultQueues* queues = nullptr;  ///< nullptr: queues are not created
 
   /// Returns the context of one rendering. The facts that the rendering looks up are added to `lookedUp`.
   render::Context context(render::FactKeys& lookedUp) const {

@@ -98,7 +98,7 @@ Manager::Manager(runtime::EventLoop& loop, kube::Client& client, const config::O
   if (!options_.own.namespaceName.empty())
     factsWriter_.emplace(loop, client, facts_.facts(), options_.own.namespaceName);
   // A restricted operator has no rights to objects of the cluster.
-  if (!config.restricted() && options_.shard.index == 0) defaultQueues_.emplace(loop, client, facts_.facts());
+  if (!config.restricted()) environment_.queues = &defaultQueues_.emplace(loop, client, facts_.facts());
   facts_.onChange([this](const render::FactKeys& keys) {
     for (const auto& each : loops_) each->factsChanged(keys);
     if (factsWriter_) factsWriter_->factsChanged();

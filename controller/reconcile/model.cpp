@@ -86,7 +86,7 @@ class ModelReconcile {
     }
     // The process that leads next asks the others.
     if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
-    state.outdated = !memory_->outdated.empty();
+    state.outdated = memory_->disputed || !memory_->outdated.empty();
     Document memory;
     Outcome outcome = lifecycle::modelOutcome(model_, state, environment_.now(), memory.GetAllocator());
     const bool failed =
@@ -112,11 +112,13 @@ class ModelReconcile {
       const std::vector<ModelPod> pods = podsOf(environment_.cache, model_).pods;
       const std::string former = std::exchange(memory_->name, std::string{name});
       if (!former.empty() && former != name && !users_.isShared(former)) {
-        std::optional<lifecycle::Event> unloaded = co_await unload(pods, former, true);
+        const std::string source = memory_->uri;
+        std::optional<lifecycle::Event> unloaded = co_await unload(pods, former, source, true);
         if (unloaded) deletion.events.push_back(std::move(*unloaded));
       }
       std::optional<lifecycle::Event> told;
-      if (!users_.isShared(name)) told = co_await unload(pods, name, false);
+      const std::string uri{lifecycle::sourceUriOf(model_)};
+      if (!users_.isShared(name)) told = co_await unload(pods, name, uri, false);
       // The process that leads next asks the others.
       if (isCut_) co_return ReconcileResult{.ending = lifecycle::Transient{"the operator stops"}};
       memory_->unloaded = true;
@@ -158,14 +160,21 @@ class ModelReconcile {
     std::erase_if(memory_->silent, [&](const auto& each) { return isAbsent(each.first); });
     std::erase_if(memory_->unusable, isAbsent);
     std::erase_if(memory_->stopped, isAbsent);
+    std::erase_if(memory_->usable, isAbsent);
     for (const ModelPod& pod : pods) {
-      const auto left = leftIn(pod.name, lifecycle::modelNameOf(model_));
-      if (environment_.leftAdapters.contains(left)) memory_->outdated.insert(pod.name);
+      if (hasLeftAdapter(pod)) memory_->outdated.insert(pod.name);
     }
     const auto older = users_.oldest();
     if (older && !older->hasSource) {
       std::string why = "model " + older->key.name + " has this adapter from another source";
       co_return co_await disputed(pods, std::move(why), skipped);
+    }
+    if (std::exchange(memory_->disputed, false)) {
+      // What was seen meanwhile may be out of date: pods that did not run may have loaded the other source.
+      memory_->usable.clear();
+      memory_->unusable.clear();
+      memory_->stopped.clear();
+      markOutdated(pods);
     }
     if (older) followOlder(*older);
     const std::map<std::string, Outdated> kept = co_await unloadOutdated(pods, !older.has_value());
@@ -248,17 +257,22 @@ class ModelReconcile {
   Task<std::vector<ModelEndpoint>> disputed(const std::vector<ModelPod>& pods, std::string why,
                                             std::vector<std::string>& skipped) {
     memory_->loaded.clear();
+    memory_->disputed = true;
     const ModelCall look;
     const Loaded none;
-    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(pods, look, none);
+    std::vector<ModelPod> unknown;
+    for (const ModelPod& pod : pods) {
+      if (!memory_->usable.contains(pod.name)) unknown.push_back(pod);
+    }
+    const std::map<std::string, ModelAnswer> answers = co_await askInOrder(std::move(unknown), look, none);
     std::vector<ModelEndpoint> endpoints;
     for (const ModelPod& pod : pods) {
-      const ModelAnswer& answer = answers.at(pod.name);
-      if (answer.kind == Kind::Usable) {
-        memory_->outdated.insert(pod.name);
-        endpoints.push_back({pod.name, answer.pod.address, false, why});
+      const auto answer = answers.find(pod.name);
+      if (answer == answers.end() || answer->second.kind == Kind::Usable) {
+        memory_->usable.insert(pod.name);
+        endpoints.push_back({pod.name, pod.addresses.front(), false, why});
       } else {
-        take(pod, answer, endpoints, skipped);
+        take(pod, answer->second, endpoints, skipped);
       }
     }
     co_return std::move(endpoints);
@@ -278,7 +292,7 @@ class ModelReconcile {
       if (users_.isShared(former)) {
         queueOtherUsers(former);
       } else {
-        unloaded_ = co_await unload(pods, former, true);
+        unloaded_ = co_await unload(pods, former, source, true);
       }
     }
     const bool isNew = isKnown ? former != name : !lifecycle::wasObserved(model_);
@@ -342,13 +356,23 @@ class ModelReconcile {
     co_return std::move(kept);
   }
 
-  LeftAdapter leftIn(std::string_view pod, std::string_view modelName) const {
+  PodAdapter leftIn(std::string_view pod, std::string_view modelName) const {
     return {keyIn(resourceOf("", "Pod"), space(), pod), std::string{modelName}};
+  }
+
+  /// Whether the pod has the adapter that a model has left there, from another source.
+  bool hasLeftAdapter(const ModelPod& pod) const {
+    const auto left = environment_.leftAdapters.find(leftIn(pod.name, lifecycle::modelNameOf(model_)));
+    if (left == environment_.leftAdapters.end() || left->second.uri == lifecycle::sourceUriOf(model_))
+      return false;
+    const auto cached = environment_.cache.find(left->first.pod);
+    return cached &&
+           (left->second.pod.uid.empty() || lifecycle::hasAdapter(left->second.pod, cached->object));
   }
 
   void forgetLeftInGonePods() {
     std::erase_if(environment_.leftAdapters,
-                  [&](const LeftAdapter& each) { return !environment_.cache.find(each.pod); });
+                  [&](const auto& each) { return !environment_.cache.find(each.first.pod); });
   }
 
   /// Why a pod still has the adapter; empty: it has not, or nobody asks it for one.
@@ -418,9 +442,9 @@ class ModelReconcile {
     queueOtherUsers(modelName);
   }
 
-  /// `pods` and `modelName` must outlive the task. `whileStopping`: as in ModelCall.
+  /// The arguments must outlive the task. `uri`: the source of the adapter. `whileStopping`: as in ModelCall.
   Task<std::optional<lifecycle::Event>> unload(const std::vector<ModelPod>& pods, std::string_view modelName,
-                                               bool whileStopping) {
+                                               const std::string& uri, bool whileStopping) {
     const ModelCall call{"DELETE", lifecycle::unloadPath(modelName), "", whileStopping};
     const Loaded none;
     const std::map<std::string, ModelAnswer> answers = co_await askInOrder(pods, call, none);
@@ -435,7 +459,7 @@ class ModelReconcile {
       if (problem.empty()) {
         environment_.leftAdapters.erase(leftIn(pod, modelName));
       } else {
-        environment_.leftAdapters.insert(leftIn(pod, modelName));
+        environment_.leftAdapters.insert_or_assign(leftIn(pod, modelName), LeftAdapter{answer.pod, uri});
         problems.push_back(fmt::format("pod {}: {}", pod, problem));
       }
     }

@@ -10,6 +10,7 @@
 #include "common/api/kinds.h"
 #include "common/observability/log.h"
 #include "common/runtime/exception_type.h"
+#include "controller/reconcile/default_queues.h"
 
 namespace dynamo::controller {
 namespace {
@@ -173,6 +174,7 @@ Task<void> ReconcileLoop::reconcile(k8s::NamespacedName name) {
 void ReconcileLoop::finish(const k8s::NamespacedName& name, const k8s::ObjectKey& key,
                            const ReconcileResult& result, double seconds) {
   setLookedUp(name, result.lookedUp);
+  if (environment_.queues != nullptr) environment_.queues->lookedUp(result.lookedUp);
   for (const k8s::NamespacedName& other : result.others) queue_.add(other);
   const lifecycle::Ending& ending = result.ending;
   const bool conflict = std::holds_alternative<lifecycle::Conflict>(ending);

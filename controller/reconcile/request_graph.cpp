@@ -25,6 +25,9 @@ namespace {
 /// How long the output of a complete Job may be late (decision life-Q5).
 constexpr std::chrono::seconds kOutputMayBeLate{60};
 
+/// How often a graph in another namespace is looked at.
+constexpr std::chrono::seconds kLookElsewhereAgain{30};
+
 void warnOfLeft(const std::vector<std::string>& left, Outcome& outcome) {
   for (const std::string& problem : left)
     outcome.events.push_back(lifecycle::warning("ConfigMapCreationFailed", problem));
@@ -44,6 +47,11 @@ Task<ReconcileResult> RequestReconcile::readOutput(const Document& job) {
 }
 
 Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
+  // ConfigMaps of the output are written where the graph will be.
+  if (const std::string problem = namespaceProblem(); !problem.empty()) {
+    Outcome refused = status().generationFailed(problem);
+    co_return co_await finish(std::move(refused));
+  }
   const auto output = lifecycle::readProfilingOutput(configMap, allocator());
   if (const auto* problem = std::get_if<lifecycle::ProfilingProblem>(&output)) {
     Outcome result = problem->ofProfiler ? status().profilingFailed(problem->message)
@@ -130,21 +138,53 @@ Value RequestReconcile::forgetGraph() {
   return make.object("metadata", make.object("annotations", std::move(annotations)));
 }
 
-Task<ReconcileResult> RequestReconcile::createGraph() {
-  if (const std::string problem = namespaceProblem(); !problem.empty()) {
-    Outcome result = status().generationFailed(problem);
-    co_return co_await finish(std::move(result));
+Task<std::variant<Document, Ending>> RequestReconcile::readOwnGraph(std::string_view name) {
+  const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoGraphDeployment);
+  std::vector<k8s::ObjectKey> keys{keyIn(resource, space(), name)};
+  if (std::string other = lifecycle::graphNamespaceOf(request_);
+      other != space() && namespaceProblem().empty())
+    keys.push_back(keyIn(resource, other, name));
+  for (const k8s::ObjectKey& key : keys) {
+    auto found = co_await read(key);
+    if (std::holds_alternative<Ending>(found)) co_return std::move(found);
+    Document& graph = std::get<Document>(found);
+    if (!graph.IsNull() && lifecycle::isOfRequest(graph, request_)) co_return std::move(found);
   }
+  if (!environment_.config.graphMayBeElsewhere()) co_return Document{};
+  // The annotation that named its namespace may be gone.
+  for (const k8s::ObjectKey& key :
+       environment_.cache.keysOfKind(kube::apiVersionOf(resource), resource.kind)) {
+    auto cached = key.name == name ? environment_.cache.find(key) : std::nullopt;
+    if (cached && lifecycle::isOfRequest(cached->object, request_)) co_return std::move(cached->object);
+  }
+  co_return Document{};
+}
+
+Task<ReconcileResult> RequestReconcile::createGraph() {
   auto made = lifecycle::generatedGraph(request_, allocator());
   if (const auto* problem = std::get_if<std::string>(&made)) {
     Outcome result = status().generationFailed(*problem);
     co_return co_await finish(std::move(result));
   }
   const Value& graph = std::get<Value>(made);
-  const k8s::ObjectKey key = k8s::keyOf(graph);
-  auto found = co_await read(key);
-  if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
-  Document live = std::move(std::get<Document>(found));
+  k8s::ObjectKey key = k8s::keyOf(graph);
+  const bool elsewhere = key.namespaceName != space();
+  Document live;
+  if (elsewhere) {
+    // An operator that did not look at the namespace has created it beside the request.
+    auto found = co_await readOwnGraph(key.name);
+    if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+    live = std::move(std::get<Document>(found));
+  }
+  if (live.IsNull()) {
+    if (const std::string problem = namespaceProblem(); !problem.empty()) {
+      Outcome result = status().generationFailed(problem);
+      co_return co_await finish(std::move(result));
+    }
+    auto found = co_await read(key);
+    if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+    live = std::move(std::get<Document>(found));
+  }
   const bool exists = !live.IsNull();
   // The controller may have ended, or not learned of it, after it created the graph.
   const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
@@ -158,6 +198,11 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
                                                       json::dump(graph));
     if (auto* error = std::get_if<kube::ApiError>(&answer)) {
       Ending ended = failureOf(key, *error);
+      if (elsewhere && !isPermanent(ended)) {
+        // The namespace may not exist, or belong to another operator.
+        Outcome told = status().graphWaits(messageOf(ended));
+        co_return co_await finish(std::move(told));
+      }
       if (!lifecycle::isInvalid({&ended, 1}))
         co_return co_await waits(std::move(ended), &RequestStatus::graphWaits);
       Outcome outcome = status().graphRefused(messageOf(ended));
@@ -182,16 +227,30 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
 
 Task<ReconcileResult> RequestReconcile::followGraph() {
   const std::string_view name = json::findText(lifecycle::statusOf(request_), "dgdName");
-  const k8s::ObjectKey key = keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment),
-                                   lifecycle::graphNamespaceOf(request_), name);
-  if (const auto cached = environment_.cache.find(key)) {
+  const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoGraphDeployment);
+  const std::string there = lifecycle::graphNamespaceOf(request_);
+  const k8s::ObjectKey key = keyIn(resource, space(), name);
+  if (const auto cached = environment_.cache.find(key);
+      cached && (there == space() || lifecycle::isOfRequest(cached->object, request_))) {
     Outcome result = status().graphFollowed(cached->object);
     co_return co_await finish(std::move(result));
   }
-  auto found = co_await read(key);
+  if (there == space()) {
+    // A user may have removed its labels.
+    auto found = co_await read(key);
+    if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
+    const Document& graph = std::get<Document>(found);
+    if (!graph.IsNull()) {
+      Outcome result = status().graphFollowed(graph);
+      co_return co_await finish(std::move(result));
+    }
+  }
+  auto found = co_await readOwnGraph(name);
   if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
   const Document& graph = std::get<Document>(found);
   Outcome result = graph.IsNull() ? status().graphDeleted() : status().graphFollowed(graph);
+  // The watches of this process may not see the other namespace.
+  if (!graph.IsNull()) lifecycle::requeueWithin(result.requeueAfter, kLookElsewhereAgain);
   co_return co_await finish(std::move(result));
 }
 

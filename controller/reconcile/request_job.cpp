@@ -66,6 +66,10 @@ Task<ReconcileResult> RequestReconcile::createJob() {
     Outcome result = status().jobCreated(lifecycle::nameOf(job->object));
     co_return co_await finish(std::move(result));
   }
+  if (const std::string problem = namespaceProblem(); !problem.empty()) {
+    Outcome result = status().jobRefused(problem);
+    co_return co_await finish(std::move(result));
+  }
   Observed observed;
   for (kube::Cached& owned : environment_.cache.ownedBy(space(), lifecycle::uidOf(request_)))
     observed.put(std::move(owned));

@@ -65,6 +65,10 @@ class RequestReconcile {
   Task<ReconcileResult> createGraph();
   Task<ReconcileResult> followGraph();
 
+  /// The graph of this name with the labels of the request, in its namespace or where it may be created; null
+  /// if there is none.
+  Task<std::variant<Document, Ending>> readOwnGraph(std::string_view name);
+
   /// The ClusterRole of the account of the Job; empty if the controller does not bind one.
   std::string profilingRole() const;
   /// Whether the ClusterRole exists. The API server lets the controller bind one that does not, and the

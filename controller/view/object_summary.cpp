@@ -112,7 +112,10 @@ void fillModel(ObjectSummary& summary, const Value& model) {
   const Value* services = findCondition(status, "ServicesFound");
   summary.endpoints =
       Counts{lifecycle::countAt(status, "readyEndpoints"), lifecycle::countAt(status, "totalEndpoints")};
-  summary.ready = lifecycle::isTrue(ready);
+  const std::int64_t generation = lifecycle::generationOf(model);
+  // That of EndpointsReady is an earlier one while pods may have another source (decision ctl-Q94).
+  const std::int64_t loaded = lifecycle::numberAt(ready, "observedGeneration", generation);
+  summary.ready = lifecycle::isTrue(ready) && loaded >= generation;
   summary.since = transitionOf(status, "EndpointsReady");
   setCondition(summary, lifecycle::isFalse(services) ? services : ready);
   summary.details = {
@@ -121,9 +124,8 @@ void fillModel(ObjectSummary& summary, const Value& model) {
       {"base model", "baseModel", textAt(spec, "baseModelName")},
       {"source", "source", textAt(json::findObject(spec, "source"), "uri")},
   };
-  const std::int64_t observed =
-      lifecycle::numberAt(ready, "observedGeneration", lifecycle::generationOf(model));
-  if (ready == nullptr || observed >= lifecycle::generationOf(model)) return;
+  const std::int64_t observed = lifecycle::numberAt(services, "observedGeneration", loaded);
+  if (ready == nullptr || observed >= generation) return;
   summary.ready = false;
   summary.observed = false;
   summary.message = "its controller has not observed the latest spec";

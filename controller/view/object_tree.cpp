@@ -91,8 +91,10 @@ std::vector<Node> nodesOfRequest(const Value& request, Objects objects, const re
   addJob(nodes, request, json::findText(status, "profilingJobName"), current == phase::kProfiling, objects,
          now);
   const std::string_view name = json::findText(status, "dgdName");
+  const Value* graph = find(objects, api::kDynamoGraphDeployment, name);
+  const bool isHere = graph != nullptr && lifecycle::isOfRequest(*graph, request);
   if (const std::string space = lifecycle::graphNamespaceOf(request);
-      !name.empty() && space != lifecycle::namespaceOf(request)) {
+      !isHere && !name.empty() && space != lifecycle::namespaceOf(request)) {
     Node node;
     node.kind = api::kDynamoGraphDeployment;
     node.name = fmt::format("{}/{}", space, name);
@@ -102,8 +104,7 @@ std::vector<Node> nodesOfRequest(const Value& request, Objects objects, const re
     nodes.push_back(std::move(node));
     return nodes;
   }
-  const Value* graph = find(objects, api::kDynamoGraphDeployment, name);
-  if (graph != nullptr && lifecycle::isOfRequest(*graph, request)) {
+  if (isHere) {
     Node node = graphNode(*graph);
     node.children = treeOf(*graph, objects, context, now).nodes;
     nodes.push_back(std::move(node));

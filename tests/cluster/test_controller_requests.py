@@ -18,7 +18,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from operator_plane import OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
+from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
 
 WORKLOAD_ROLES = HERE.parents[1] / "deploy/kustomize/base/rbac-workloads.yaml"
 CONTROLLER = os.environ.get("DYNAMO_CONTROLLER") or HERE.parents[1] / "build/release/bin/dynamo-controller"
@@ -391,9 +391,29 @@ class Requests(unittest.TestCase):
         self.assertEqual(config["metadata"]["ownerReferences"][0]["uid"], graph["metadata"]["uid"])
         for kind, rest in ((GRAPH, "graph"), ("ConfigMap", "config")):
             self.assertIsNone(plane.get(kind, NAMESPACE, f"abroad-{rest}"))
+        with self.subTest("it is found by its labels when the annotation is gone"):
+            plane.patch(REQUEST, NAMESPACE, name, {"metadata": {"annotations": dict.fromkeys(overrides)}})
+            wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
+            self.assertEqual(status(name)["phase"], "Deployed")
         plane.delete(GRAPH, other, "abroad-graph")
         wait_for_text(name, "Succeeded", "deleted")
         self.assertEqual(status(name)["phase"], "Failed")
+
+    def test_a_graph_that_an_earlier_operator_has_created_beside_its_request(self):
+        """It did not look at the namespace (conv-Q2)."""
+        name = self.profiled(request("beside"), MADE)
+        wait_for_phase(name, "Deployed")
+        overrides = {"nvidia.com/dgdr-deployment-overrides": json.dumps({"namespace": "nowhere"})}
+        plane.patch(REQUEST, NAMESPACE, name, {"metadata": {"annotations": overrides}})
+        wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER))
+        self.assertEqual(status(name)["phase"], "Deployed")
+
+    def test_a_namespace_that_does_not_exist_is_told(self):
+        overrides = {"nvidia.com/dgdr-deployment-overrides": json.dumps({"namespace": "later"})}
+        name = self.profiled(request("homeless", overrides), MADE)
+        wait_for_text(name, "DeploymentReady", "later")
+        plane.cluster.create_namespace("later")
+        wait_for_phase(name, "Deployed", 90)
 
     def test_deletion_in_each_phase(self):
         with plane.quota(NAMESPACE, "jobs", {"count/jobs.batch": "0"}):

@@ -264,6 +264,8 @@ TEST_CASE("additional ConfigMaps belong to the graph once it exists (decision li
   const json::Document graph = parsed("{'metadata':{'name':'made','namespace':'ns','uid':'g'}}");
   const std::vector<json::Value> after = additionalConfigMaps(object, documents, &graph, allocator);
   CHECK(isControlledBy(after.at(0), graph));
+  const json::Document other = parsed("{'metadata':{'name':'made','namespace':'other','uid':'g'}}");
+  CHECK(namespaceOf(additionalConfigMaps(object, documents, &other, allocator).at(0)) == "other");
 }
 
 }  // namespace

@@ -13,9 +13,10 @@ const std::string kPost = "POST /apis/scheduling.run.ai/v2/queues";
 
 /// Runs the task until it has sent `requests`, or for `time`. Returns "METHOD /path" of all requests.
 std::string linesOf(FakeApi& api, const render::Facts& facts, std::size_t requests,
-                    std::chrono::milliseconds time = 10s) {
+                    std::chrono::milliseconds time = 10s, const char* needed = "dynamo") {
   kube::test::withClient(api.roundTripper(), [&](EventLoop& loop, Client& client) -> Task<void> {
     DefaultQueues queues{loop, client, facts};
+    queues.lookedUp({{render::FactKind::Queue, "", needed}});
     runtime::TaskGroup running{loop};
     running.spawn(queues.run());
     const auto deadline = kube::test::in(time);
@@ -74,6 +75,13 @@ TEST_CASE("queues are created only where the scheduler is and its queue is missi
     linesOf(api, facts, row.requests == 0 ? 1 : row.requests, row.requests == 0 ? 50ms : 10s);
     CHECK(api.requests().size() == row.requests);
   }
+}
+
+TEST_CASE("queues are created only for a graph that needs the default one") {
+  FakeApi api;
+  const render::Facts facts = withScheduler();
+  linesOf(api, facts, 1, 50ms, "team");
+  CHECK(api.requests().empty());
 }
 
 TEST_CASE("a parent that somebody else has just created counts") {

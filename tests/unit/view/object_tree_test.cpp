@@ -276,6 +276,13 @@ OBJECT                            READY  AGE   STATUS
       "'conditions':[{'type':'EndpointsReady','status':'True','reason':'r','observedGeneration':0}]";
   CHECK_FALSE(summaryFor(model("lora", old)).ready);
   CHECK(summaryFor(model("lora", old)).message == "its controller has not observed the latest spec");
+  // Pods may have another source, which the controller tells (decision ctl-Q94).
+  const std::string waits =
+      "'conditions':[{'type':'ServicesFound','status':'True','reason':'r','observedGeneration':1},"
+      "{'type':'EndpointsReady','status':'False','reason':'NotReady','message':'why','observedGeneration':0}"
+      "]";
+  CHECK(summaryFor(model("lora", waits)).message == "why");
+  CHECK(summaryFor(model("lora", waits)).observed);
 }
 
 TEST_CASE("a checkpoint shows its Job and who uses it") {
