@@ -49,13 +49,39 @@ SHOWN = [
         {"DGD": "g", "SERVICE": "Worker", "REPLICAS": "2", "DESIRED": "3", "READY": "False", "REASON": "ServiceNotFound",
          "MESSAGE": "g has no service Worker"},
     ),
+    (
+        "dynamographdeploymentrequests", "DynamoGraphDeploymentRequest",
+        {"model": "m", "backend": "vllm", "image": "profiler:1"},
+        {"phase": "Failed", "dgdName": "g",
+         "conditions": [condition("Succeeded", "False", "ProfilingFailed", PULL), condition("Profiling", "False", "JobFailed", "the Job"),
+                        condition("DeploymentReady", "False", "Waiting", "the graph")]},
+        {"MODEL": "m", "BACKEND": "vllm", "PHASE": "Failed", "REASON": "ProfilingFailed", "DGD": "g", "MESSAGE": PULL,
+         "JOB-MESSAGE": "the Job", "DGD-MESSAGE": "the graph"},
+    ),
+    (
+        "dynamomodels", "DynamoModel",
+        {"modelName": "org/tuned", "baseModelName": "m", "modelType": "lora", "source": {"uri": "s3://bucket/tuned"}},
+        {"readyEndpoints": 1, "totalEndpoints": 2, "conditions": [condition("EndpointsReady", "False", "NotReady", "pod a: no answer")]},
+        {"BASEMODEL": "m", "TYPE": "lora", "READY": "1", "TOTAL": "2", "REASON": "NotReady", "MESSAGE": "pod a: no answer"},
+    ),
+    (
+        "dynamocheckpoints", "DynamoCheckpoint",
+        {"identity": {"model": "m", "backendFramework": "vllm"},
+         "job": {"podTemplateSpec": {"spec": {"containers": [{"name": "main", "image": "runtime:9"}]}}}},
+        {"phase": "Failed", "identityHash": "96429b2725761a09", "message": PULL, "jobName": "checkpoint-c", "location": "/checkpoints/c"},
+        {"MODEL": "m", "BACKEND": "vllm", "PHASE": "Failed", "HASH": "96429b2725761a09", "MESSAGE": PULL, "JOB": "checkpoint-c",
+         "LOCATION": "/checkpoints/c"},
+    ),
 ]  # fmt: skip
+# Requests are stored in v1beta1, the version that kubectl asks for.
+VERSIONS = {"dynamographdeploymentrequests": "v1beta1"}
 
 
 def shown(cluster, resource, kind, spec, status):
     """The cells of the object's row, by column. Empty cells are left out."""
-    path = f"/apis/nvidia.com/v1alpha1/namespaces/default/{resource}"
-    body = {"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "shown"}, "spec": spec}
+    version = f"nvidia.com/{VERSIONS.get(resource, 'v1alpha1')}"
+    path = f"/apis/{version}/namespaces/default/{resource}"
+    body = {"apiVersion": version, "kind": kind, "metadata": {"name": "shown"}, "spec": spec}
     cluster.api("POST", path, body)
     cluster.api("PATCH", f"{path}/shown/status", {"status": status}, "application/merge-patch+json")
     header, row = cluster.kubectl("get", resource, "shown", "-o", "wide").stdout.splitlines()
