@@ -185,6 +185,47 @@ class Requests(unittest.TestCase):
         self.assertIn("profilingResults", status(name))
         gone("ConfigMap", "auto-config")
 
+    def test_what_is_late_or_never_comes(self):
+        """An output may be 60 s late, a Job that is gone too (life-Q5, life-Q1). These requests wait at the same time."""
+        late = self.profiled(request("late"), None)
+        never = self.profiled(request("never"), None)
+        lost = self.apply(request("lost"))
+        wait_for_phase(lost, "Profiling")
+        plane.delete("Job", NAMESPACE, f"profile-{lost}")
+        for name in (late, never, lost):
+            self.assertEqual(status(name)["phase"], "Profiling")
+        write_output(late, MADE.replace("NAME", late))
+        wait_for_phase(late, "Deployed")
+        for name, told in ((never, "output ConfigMap"), (lost, "profile-lost")):
+            with self.subTest(name):
+                wait_for_phase(name, "Failed", 90)
+                self.assertIn(told, condition(name, "Succeeded")["message"])
+
+    def test_a_spec_that_is_edited_when_its_job_exists(self):
+        """The status that told of the Job was lost, so that the spec was not locked."""
+        name = self.apply(request("edited"))
+        wait_for_phase(name, "Profiling")
+        before = plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"]
+        controller.stop()
+        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Pending"}}, "status")
+        plane.patch(REQUEST, NAMESPACE, name, {"spec": {"image": "runtime:2"}})
+        controller.start()
+        controller.wait_until_ready()
+        another = lambda: (plane.get("Job", NAMESPACE, f"profile-{name}") or {"metadata": {"uid": before}})["metadata"]["uid"] != before  # noqa: E731
+        plane.cluster.wait(another, 60, "another Job")
+        wait_for_phase(name, "Profiling")
+        containers = plane.get("Job", NAMESPACE, f"profile-{name}")["spec"]["template"]["spec"]["containers"]
+        self.assertIn("runtime:2", {one["image"] for one in containers})
+
+    def test_a_graph_that_is_deleted_before_it_is_ready(self):
+        name = self.profiled(request("unready"), MADE.replace("runtime:1", "runtime:missing"))
+        wait_for_phase(name, "Deploying")
+        plane.cluster.wait(lambda: plane.get(GRAPH, NAMESPACE, "unready-graph"), 60, "the graph exists")
+        wait_for_text(name, "DeploymentReady", "runtime:missing")
+        plane.delete(GRAPH, NAMESPACE, "unready-graph")
+        wait_for_text(name, "Succeeded", "deleted")
+        self.assertEqual(status(name)["phase"], "Failed")
+
     def test_a_request_that_is_not_applied(self):
         name = self.profiled(request("manual", autoApply=False), CONFIG + MADE)
         wait_for_phase(name, "Ready")
