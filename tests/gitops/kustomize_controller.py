@@ -99,19 +99,19 @@ class KustomizeController:
         crds.append(yaml.safe_load((_module() / CRD).read_text(encoding="utf-8")))
         cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": crds}))
         cluster.create_namespace(NAMESPACE)
-        cluster.wait(lambda: self._is_served(KUSTOMIZATIONS) and self._is_served(REPOSITORIES), 30, "the kinds of Flux are served")
+        cluster.wait_for_crds()
         self._log = open(Path(folder) / f"{NAME}.log", "wb")
         flags = ("--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--events-addr=")
         flags += ("--feature-gates=CancelHealthCheckOnNewRevision=true",)
         self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", program, *flags, f"--storage-path={folder}"],
+            ["setpriv", "--pdeathsig", "KILL", program, *flags],
             env={**cluster.environment(), "RUNTIME_NAMESPACE": NAMESPACE, "TMPDIR": str(folder)},
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self._number = 0
-
-    def _is_served(self, path):
-        return self.cluster.exists(path)
+        time.sleep(2)
+        if self._process.poll() is not None:
+            raise RuntimeError(f"{NAME} has ended: {self.log_tail()}")
 
     def close(self):
         self._process.kill()

@@ -10,9 +10,11 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tests/reference"))
+sys.path[:0] = [str(ROOT / "tests/reference"), str(ROOT / "tests/cluster")]
 
 import recordings  # noqa: E402
+from control_plane import ApiError  # noqa: E402
+from operator_plane import path_of  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
 TEAM = "team"  # a label of every manifest
@@ -100,3 +102,17 @@ def examples(namespace):
         metadata.update(name=name, namespace=namespace, labels={**metadata.get("labels", {}), TEAM: "a"})
         found.append(made)
     return found
+
+
+def is_accepted(plane, manifest):
+    """Whether admission accepts it. Some recorded graphs are refused."""
+    version = manifest["apiVersion"].rpartition("/")[2]
+    path = path_of(manifest["kind"], manifest["metadata"]["namespace"])
+    base, _, rest = path.partition("/namespaces/")
+    try:
+        plane.cluster.api("POST", f"{base.rpartition('/')[0]}/{version}/namespaces/{rest}?dryRun=All", manifest)
+        return True
+    except ApiError as error:
+        if error.status not in (400, 403, 422):
+            raise
+        return False

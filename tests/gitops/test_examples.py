@@ -14,8 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 
 import engines  # noqa: E402
 import request_samples  # noqa: E402,F401  (registers the kind DynamoModel)
-from control_plane import ApiError  # noqa: E402
-from manifests import TEAM, examples  # noqa: E402
+from manifests import TEAM, examples, is_accepted  # noqa: E402
 from operator_plane import CONTROLLER_USER, OperatorPlane, path_of, wait_for_rest  # noqa: E402
 
 CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
@@ -50,7 +49,7 @@ def setUpModule():
     controller.wait_until_ready()
     for namespace in (FLUX, CLIENT, SERVER):
         plane.cluster.create_namespace(namespace)
-        applied[namespace] = [one for one in examples(namespace) if is_accepted(one)]
+        applied[namespace] = [one for one in examples(namespace) if is_accepted(plane, one)]
     engines.flux_apply(plane.cluster, applied[FLUX])
     rest()
     kubectl_apply(CLIENT)
@@ -61,20 +60,6 @@ def setUpModule():
 
 def rest():
     wait_for_rest(lambda: plane.audit.entries(CONTROLLER_USER), timeout=REST_SECONDS)
-
-
-def is_accepted(manifest):
-    """Whether admission accepts it. Some recorded graphs are refused."""
-    version = manifest["apiVersion"].rpartition("/")[2]
-    path = path_of(manifest["kind"], manifest["metadata"]["namespace"])
-    base, _, rest = path.partition("/namespaces/")
-    try:
-        plane.cluster.api("POST", f"{base.rpartition('/')[0]}/{version}/namespaces/{rest}?dryRun=All", manifest)
-        return True
-    except ApiError as error:
-        if error.status not in (400, 403, 422):
-            raise
-        return False
 
 
 def kubectl_apply(namespace, *flags):

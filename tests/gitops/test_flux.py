@@ -16,10 +16,9 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cluster")]
 
 import request_samples  # noqa: E402,F401  (registers the kind DynamoModel)
-from control_plane import ApiError  # noqa: E402
 from kustomize_controller import KUSTOMIZATIONS, KustomizeController, kustomizations  # noqa: E402
-from manifests import TEAM, examples  # noqa: E402
-from operator_plane import OperatorPlane, is_ready, path_of  # noqa: E402
+from manifests import TEAM, examples, is_accepted  # noqa: E402
+from operator_plane import OperatorPlane, is_ready  # noqa: E402
 
 OPERATOR, GRAPHS = "dynamo-operator", "dynamo-graphs"
 TARGET = "demo"
@@ -136,7 +135,7 @@ class Flux(unittest.TestCase):
 
     def test_all_examples_are_at_rest_and_edits_are_healed(self):
         """Without waiting, because some of them never get ready."""
-        found = [one for one in examples(TARGET) if self.is_accepted(one)]
+        found = [one for one in examples(TARGET) if is_accepted(plane, one)]
         revision = flux.push(tree(*found))
         self.apply(wait=False, healthCheckExprs=[])
         self.applied(revision)
@@ -162,17 +161,6 @@ class Flux(unittest.TestCase):
             written = [entry.get("time") for entry in metadata["managedFields"] if entry["manager"] == "kustomize-controller"]
             seen[one["kind"], metadata["name"]] = (metadata["generation"], written)
         return seen
-
-    def is_accepted(self, manifest):
-        version = manifest["apiVersion"].rpartition("/")[2]
-        base, _, rest = path_of(manifest["kind"], TARGET).partition("/namespaces/")
-        try:
-            plane.cluster.api("POST", f"{base.rpartition('/')[0]}/{version}/namespaces/{rest}?dryRun=All", manifest)
-            return True
-        except ApiError as error:
-            if error.status not in (400, 403, 422):
-                raise
-            return False
 
 
 if __name__ == "__main__":

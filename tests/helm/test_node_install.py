@@ -203,8 +203,10 @@ class OnANode(node_release.Releases):
     def scale(self, name, replicas):
         deployment = f"deployment/{RELEASE}-{name}"
         cluster.kubectl("scale", deployment, f"--replicas={replicas}", "-n", NAMESPACE)
-        gone = f"the pods of {deployment} are gone"
-        cluster.wait(lambda: replicas or not [one for one in self.images() if one.startswith(f"{RELEASE}-{name}-")], 60, gone)
+        if replicas == 0:  # also those that are about to end, which still work
+            names = lambda: [pod["metadata"]["name"] for pod in cluster.api("GET", PODS)["items"]]  # noqa: E731
+            gone = lambda: not [one for one in names() if one.startswith(f"{RELEASE}-{name}-")]  # noqa: E731
+            cluster.wait(gone, 60, f"the pods of {deployment} are gone")
 
     def admits(self):
         with Admission(cluster) as stream:
