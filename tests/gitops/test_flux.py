@@ -109,17 +109,10 @@ class Flux(unittest.TestCase):
         self.until("the model is pruned", lambda: plane.get(MODEL, TARGET, "base") is None)
 
     def test_a_graph_that_fails_is_told(self):
-        """A Deployment of somebody else has the name of a child."""
-        labels = {"app": "other"}
-        pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "other:1"}]}}
-        other = {"metadata": {"name": "failing-worker"}, "spec": {"selector": {"matchLabels": labels}, "template": pod}}
-        service = {"metadata": {"name": "failing-worker"}, "spec": {"selector": labels, "ports": [{"port": 80}]}}
-        frontend = graph("failing")
-        frontend["spec"]["services"] = {"Worker": {**frontend["spec"]["services"]["Worker"], "componentType": "frontend"}}
-        plane.cluster.api("POST", f"/apis/apps/v1/namespaces/{TARGET}/deployments", other)
-        plane.cluster.api("POST", f"/api/v1/namespaces/{TARGET}/services", service)
-        self.addCleanup(plane.cluster.kubectl, "delete", "deployment/failing-worker", "service/failing-worker", "-n", TARGET)
-        flux.push(tree(graph("fine"), frontend))
+        """It names a claim that does not exist."""
+        failing = graph("failing")
+        failing["spec"]["pvcs"] = [{"name": "absent", "create": False}]
+        flux.push(tree(graph("fine"), failing))
         self.apply()
         self.until("it is told", lambda: flux.ready(GRAPHS).get("reason") == "HealthCheckFailed")
         self.assertIn(f"{GRAPH}/{TARGET}/failing", flux.ready(GRAPHS)["message"])
@@ -127,11 +120,11 @@ class Flux(unittest.TestCase):
 
     def test_what_admission_refuses_is_told_with_its_path(self):
         refused = graph("refused")
-        refused["spec"]["services"]["Worker"]["replicas"] = -1
+        refused["spec"]["services"]["Worker"]["resources"] = {"limits": {"gpu": "many"}}
         flux.push(tree(graph("fine"), refused))
         self.apply()
         self.until("it is told", lambda: flux.ready(GRAPHS).get("reason") == "ReconciliationFailed")
-        self.assertIn("spec.services[Worker].replicas", flux.ready(GRAPHS)["message"])
+        self.assertIn("spec.services[Worker].resources.limits.gpu", flux.ready(GRAPHS)["message"])
 
     def test_all_examples_are_at_rest_and_edits_are_healed(self):
         """Without waiting, because some of them never get ready."""
