@@ -136,6 +136,14 @@ TEST_CASE("a discovery that cannot be done yet is told when it lasts (decision l
   CHECK(lasts.failures.size() == 1);
 }
 
+TEST_CASE("a phase that this version does not know is a failure") {
+  json::Document memory;
+  const json::Document object = request("{'phase':'Lost'}");
+  const Outcome outcome = RequestStatus{object, kNow, memory.GetAllocator()}.unknownPhase();
+  CHECK(told(outcome) == "Failed\nSucceeded=False UnknownPhase: the phase Lost is unknown\n");
+  CHECK(eventsOf(outcome.events) == "Warning UnknownPhase: the phase Lost is unknown\n");
+}
+
 TEST_CASE("what has failed is told in the condition Succeeded, too (decision life-Q22)") {
   json::Document memory;
   const json::Document object = request("{'phase':'Profiling','profilingPhase':'Initializing'}");

@@ -99,6 +99,22 @@ TEST_CASE("a request without a model cannot be profiled (decision conv-Q9)") {
   CHECK(requestProblems(request("{}", "{}", "{'model':'m'}"), {}, false).empty());
 }
 
+TEST_CASE("what a request cannot be profiled with") {
+  const auto problems = [](std::string_view spec, bool hasClaim = false, const std::string& hardware = "") {
+    return requestProblems(request("{}", "{}", spec), {}, hasClaim, hardware);
+  };
+  using Texts = std::vector<std::string>;
+  const std::string thorough =
+      "spec.searchStrategy thorough needs one engine in spec.backend instead of auto";
+  CHECK(problems("{'model':'m','searchStrategy':'thorough','backend':'auto'}") == Texts{thorough});
+  CHECK(problems("{'model':'m','searchStrategy':'thorough','backend':'vllm'}").empty());
+  CHECK(problems("{'model':'m','searchStrategy':'rapid','backend':'auto'}").empty());
+  const char* cached = "{'model':'m','modelCache':{'pvcName':'c'}}";
+  CHECK(problems(cached) == Texts{"model cache PVC c not found in namespace ns"});
+  CHECK(problems(cached, true).empty());
+  CHECK(problems("{'model':'m'}", false, "no GPU") == Texts{"no GPU"});
+}
+
 TEST_CASE("the generated graph gets the names and labels of its request (decision conv-Q2)") {
   json::Document memory;
   struct Row {
