@@ -389,6 +389,37 @@ class Requests(unittest.TestCase):
         wait_for_text(name, "Profiling", "nodes are available")
         self.assertEqual(status(name)["phase"], "Profiling")
 
+    def test_an_image_of_the_output_copier_that_cannot_be_had(self):
+        name = self.apply(request("copier"))
+        pod = running_pod(name)
+        waiting = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "bitnami/kubectl:latest"'}}
+        containers = [
+            {**one, "ready": False, "started": False, "state": waiting} if one["name"] == "output-copier" else one
+            for one in pod["status"]["containerStatuses"]
+        ]
+        conditions = [{**one, "status": "False"} if one["type"] in ("Ready", "ContainersReady") else one for one in pod["status"]["conditions"]]
+        change = {"status": {"containerStatuses": containers, "conditions": conditions}}
+        plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], change, "status")
+        wait_for_text(name, "Profiling", "bitnami/kubectl:latest")
+        self.assertEqual(status(name)["phase"], "Profiling")
+
+    def test_an_edit_that_the_webhook_did_not_see_is_not_adopted(self):
+        """It is refused in this phase; here the request was in another one when the webhook looked (life-Q6)."""
+        name = self.apply(request("bypassed"))
+        wait_for_phase(name, "Profiling")
+        uid = plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"]
+        controller.stop()
+        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Pending"}}, "status")
+        plane.patch(REQUEST, NAMESPACE, name, {"spec": {"image": "runtime:2"}})
+        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Profiling"}}, "status")
+        controller.start()
+        controller.wait_until_ready()
+        wait_for_event(name, "SpecChangeRejected")
+        self.assertEqual(plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"], uid)
+        write_output(name, MADE.replace("NAME", name))
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Deployed")
+
     def test_names_of_others(self):
         stranger = {"metadata": {"name": "names-config", "namespace": NAMESPACE}, "data": {"mine": "yes"}}
         plane.cluster.api("POST", path_of("ConfigMap", NAMESPACE), stranger)
