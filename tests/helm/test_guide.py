@@ -14,7 +14,7 @@ import render
 
 # Messages of Helm, of the TLS library and of the API server.
 OF_OTHERS = ("remote error: bad certificate",)
-OF_HELM = ("Additional property … is not allowed", "dependencies … missing in charts/ directory")
+OF_HELM = ("Additional property … is not allowed", "dependencies … missing in charts/ directory", "invalid ownership metadata")
 
 
 def loaded(path):
