@@ -52,6 +52,8 @@ def build_tests(arch, names):
 
 def _cross_build(arch, folder, names, *options):
     environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
+    setup("build_release", "dynamo-crdgen")
+    options = (*options, f"-DDYNAMO_CRDGEN={ROOT / 'build/release/bin/dynamo-crdgen'}")
     subprocess.run(["cmake", "--preset", "release", "-B", folder, *options, *_cross(arch)], cwd=ROOT, check=True, env=environment)
     subprocess.run(["cmake", "--build", folder, "--target", *names], cwd=ROOT, check=True, env=environment)
     return [folder / "bin" / name for name in names]
