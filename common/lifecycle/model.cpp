@@ -70,10 +70,9 @@ std::string listOf(const std::vector<std::string>& texts) {
 
 /// That of EndpointsReady; nullopt in a status of the reference.
 std::optional<std::int64_t> observedGenerationOf(const Value& model) {
-  constexpr std::int64_t kNone = -1;
   const Value* condition = findCondition(statusOf(model), kEndpointsReady);
-  const std::int64_t seen = numberAt(condition, "observedGeneration", kNone);
-  return seen == kNone ? std::nullopt : std::optional{seen};
+  const std::int64_t seen = numberAt(condition, "observedGeneration", kNoGeneration);
+  return seen == kNoGeneration ? std::nullopt : std::optional{seen};
 }
 
 /// Percent-encodes what may not stand in a path.

@@ -140,15 +140,17 @@ Value RequestReconcile::forgetGraph() {
 
 Task<std::variant<Document, Ending>> RequestReconcile::readOwnGraph(std::string_view name) {
   const kube::Resource& resource = resourceOf(api::kGroup, api::kDynamoGraphDeployment);
+  const std::string there = lifecycle::graphNamespaceOf(request_);
+  const bool elsewhere = there != space();
   std::vector<k8s::ObjectKey> keys{keyIn(resource, space(), name)};
-  if (std::string other = lifecycle::graphNamespaceOf(request_);
-      other != space() && namespaceProblem().empty())
-    keys.push_back(keyIn(resource, other, name));
+  if (elsewhere && namespaceProblem().empty()) keys.push_back(keyIn(resource, there, name));
   for (const k8s::ObjectKey& key : keys) {
     auto found = co_await read(key);
     if (std::holds_alternative<Ending>(found)) co_return std::move(found);
     Document& graph = std::get<Document>(found);
-    if (!graph.IsNull() && lifecycle::isOfRequest(graph, request_)) co_return std::move(found);
+    // A user may have removed the labels of one in the namespace of the request.
+    if (!graph.IsNull() && (!elsewhere || lifecycle::isOfRequest(graph, request_)))
+      co_return std::move(found);
   }
   if (!environment_.config.graphMayBeElsewhere()) co_return Document{};
   // The annotation that named its namespace may be gone.
@@ -235,22 +237,13 @@ Task<ReconcileResult> RequestReconcile::followGraph() {
     Outcome result = status().graphFollowed(cached->object);
     co_return co_await finish(std::move(result));
   }
-  if (there == space()) {
-    // A user may have removed its labels.
-    auto found = co_await read(key);
-    if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
-    const Document& graph = std::get<Document>(found);
-    if (!graph.IsNull()) {
-      Outcome result = status().graphFollowed(graph);
-      co_return co_await finish(std::move(result));
-    }
-  }
   auto found = co_await readOwnGraph(name);
   if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};
   const Document& graph = std::get<Document>(found);
   Outcome result = graph.IsNull() ? status().graphDeleted() : status().graphFollowed(graph);
   // The watches of this process may not see the other namespace.
-  if (!graph.IsNull()) lifecycle::requeueWithin(result.requeueAfter, kLookElsewhereAgain);
+  if (!graph.IsNull() && lifecycle::namespaceOf(graph) != space())
+    lifecycle::requeueWithin(result.requeueAfter, kLookElsewhereAgain);
   co_return co_await finish(std::move(result));
 }
 

@@ -65,8 +65,8 @@ class RequestReconcile {
   Task<ReconcileResult> createGraph();
   Task<ReconcileResult> followGraph();
 
-  /// The graph of this name with the labels of the request, in its namespace or where it may be created; null
-  /// if there is none.
+  /// The graph of this name that the request has, in its namespace or where it may be created; null if there
+  /// is none. If the request names another namespace, only one with its labels counts.
   Task<std::variant<Document, Ending>> readOwnGraph(std::string_view name);
 
   /// The ClusterRole of the account of the Job; empty if the controller does not bind one.
