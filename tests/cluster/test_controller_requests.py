@@ -154,6 +154,15 @@ class Requests(unittest.TestCase):
         end_pod(name, "Succeeded")
         return name
 
+    def edit_unseen(self, name, phase):
+        """Changes the spec while the webhook takes the request for one whose spec is not locked. The controller finds it in `phase`."""
+        controller.stop()
+        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Pending"}}, "status")
+        plane.patch(REQUEST, NAMESPACE, name, {"spec": {"image": "runtime:2"}})
+        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": phase}}, "status")
+        controller.start()
+        controller.wait_until_ready()
+
     def test_a_request_becomes_a_graph(self):
         name = self.profiled(request("auto"), CONFIG + MADE)
         wait_for_phase(name, "Deployed")
@@ -206,11 +215,7 @@ class Requests(unittest.TestCase):
         name = self.apply(request("edited"))
         wait_for_phase(name, "Profiling")
         before = plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"]
-        controller.stop()
-        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Pending"}}, "status")
-        plane.patch(REQUEST, NAMESPACE, name, {"spec": {"image": "runtime:2"}})
-        controller.start()
-        controller.wait_until_ready()
+        self.edit_unseen(name, "Pending")
         another = lambda: (plane.get("Job", NAMESPACE, f"profile-{name}") or {"metadata": {"uid": before}})["metadata"]["uid"] != before  # noqa: E731
         plane.cluster.wait(another, 60, "another Job")
         wait_for_phase(name, "Profiling")
@@ -408,12 +413,7 @@ class Requests(unittest.TestCase):
         name = self.apply(request("bypassed"))
         wait_for_phase(name, "Profiling")
         uid = plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"]
-        controller.stop()
-        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Pending"}}, "status")
-        plane.patch(REQUEST, NAMESPACE, name, {"spec": {"image": "runtime:2"}})
-        plane.patch(REQUEST, NAMESPACE, name, {"status": {"phase": "Profiling"}}, "status")
-        controller.start()
-        controller.wait_until_ready()
+        self.edit_unseen(name, "Profiling")
         wait_for_event(name, "SpecChangeRejected")
         self.assertEqual(plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["uid"], uid)
         write_output(name, MADE.replace("NAME", name))

@@ -117,6 +117,11 @@ class Releases(unittest.TestCase):
             more = f", {stream.calls} calls, {len(stream.failures)} failed, the slowest {stream.longest:.2f} s, gap {stream.gap:.2f} s"
         print(f"  {what}: {seconds:.1f} s{more}", file=sys.stderr, flush=True)
 
+    def admits(self):
+        with Admission(self.cluster) as stream:
+            time.sleep(1)
+        return stream.calls > 0 and not stream.failures
+
     def children(self):
         """Name -> (uid, generation) of the Deployments of graphs."""
         found = self.cluster.api("GET", "/apis/apps/v1/namespaces/default/deployments")["items"]

@@ -208,11 +208,6 @@ class OnANode(node_release.Releases):
             gone = lambda: not [one for one in names() if one.startswith(f"{RELEASE}-{name}-")]  # noqa: E731
             cluster.wait(gone, 60, f"the pods of {deployment} are gone")
 
-    def admits(self):
-        with Admission(cluster) as stream:
-            time.sleep(1)
-        return stream.calls > 0 and not stream.failures
-
     def refuses(self):
         """Nobody answers for the webhook."""
         try:

@@ -13,7 +13,6 @@ the first switch, and nothing may change them any more.
 Only in a full run. Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`, and a node (tests/cluster/node)."""
 
 import json
-import time
 import unittest
 
 import yaml
@@ -146,11 +145,6 @@ class Switch(node_release.Releases):
         names = [f"{kind.lower()}/{name}" for kind, name in KEPT]
         found = json.loads(cluster.kubectl("get", *names, "-n", NAMESPACE, "-o", "json").stdout)["items"]
         return {(one["kind"], one["metadata"]["name"]): one["metadata"]["uid"] for one in found}
-
-    def admits(self):
-        with Admission(cluster) as stream:
-            time.sleep(1)
-        return stream.calls > 0 and not stream.failures
 
     def command(self):
         """The program in the pods of the controller's Deployment that stay."""
