@@ -236,7 +236,48 @@ class ProxiedController(installation.Controller):
         return f"JTI={claims['jti']}"
 
 
-class OperatorPlane:
+class Objects:
+    """Reads and writes objects as a user. Attribute of the derived class: cluster."""
+
+    def get(self, kind, namespace, name):
+        """The object; None if there is none."""
+        try:
+            return self.cluster.api("GET", path_of(kind, namespace, name))
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def apply(self, manifest):
+        """Server-side apply as a user."""
+        metadata = manifest["metadata"]
+        path = path_of(manifest["kind"], metadata["namespace"], metadata["name"])
+        flags = "?fieldManager=user&force=true"
+        return self.cluster.api("PATCH", path + flags, manifest, "application/apply-patch+yaml")
+
+    def patch(self, kind, namespace, name, patch, subresource=None):
+        """A merge patch, or a JSON patch if `patch` is a list, as a user."""
+        path = path_of(kind, namespace, name, subresource) + "?fieldManager=user"
+        how = "json-patch" if isinstance(patch, list) else "merge-patch"
+        return self.cluster.api("PATCH", path, patch, f"application/{how}+json")
+
+    @contextlib.contextmanager
+    def quota(self, namespace, name, hard):
+        """A quota of the namespace, such as {"pods": "0"}, while the context lasts."""
+        quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
+        self.cluster.api("POST", quotas, {"metadata": {"name": name}, "spec": {"hard": hard}})
+        try:
+            self.cluster.wait(lambda: "hard" in self.cluster.api("GET", f"{quotas}/{name}").get("status", {}), 30, "the quota")
+            yield
+        finally:
+            self.cluster.api("DELETE", f"{quotas}/{name}")
+
+    def delete(self, kind, namespace, name):
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        return self.cluster.api("DELETE", path_of(kind, namespace, name), options)
+
+
+class OperatorPlane(Objects):
     """A control plane with CRDs, webhook and the controller's account; with `child_crds` also the CRDs of other operators.
     Without `grove`, graphs run as Deployments. `config`: text that follows the configuration. Attributes: cluster, webhook,
     audit."""
@@ -286,45 +327,6 @@ class OperatorPlane:
         made = ProxiedController(self.cluster, config, proxy, (certs / "ca.crt").read_bytes(), name)
         self._running.callback(made.stop)
         return made
-
-    # Objects
-
-    def get(self, kind, namespace, name):
-        """The object; None if there is none."""
-        try:
-            return self.cluster.api("GET", path_of(kind, namespace, name))
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def apply(self, manifest):
-        """Server-side apply as a user."""
-        metadata = manifest["metadata"]
-        path = path_of(manifest["kind"], metadata["namespace"], metadata["name"])
-        flags = "?fieldManager=user&force=true"
-        return self.cluster.api("PATCH", path + flags, manifest, "application/apply-patch+yaml")
-
-    def patch(self, kind, namespace, name, patch, subresource=None):
-        """A merge patch, or a JSON patch if `patch` is a list, as a user."""
-        path = path_of(kind, namespace, name, subresource) + "?fieldManager=user"
-        how = "json-patch" if isinstance(patch, list) else "merge-patch"
-        return self.cluster.api("PATCH", path, patch, f"application/{how}+json")
-
-    @contextlib.contextmanager
-    def quota(self, namespace, name, hard):
-        """A quota of the namespace, such as {"pods": "0"}, while the context lasts."""
-        quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
-        self.cluster.api("POST", quotas, {"metadata": {"name": name}, "spec": {"hard": hard}})
-        try:
-            self.cluster.wait(lambda: "hard" in self.cluster.api("GET", f"{quotas}/{name}").get("status", {}), 30, "the quota")
-            yield
-        finally:
-            self.cluster.api("DELETE", f"{quotas}/{name}")
-
-    def delete(self, kind, namespace, name):
-        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        return self.cluster.api("DELETE", path_of(kind, namespace, name), options)
 
 
 def received(entry):

@@ -9,40 +9,17 @@ At the end both graphs have the same children.
 
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
-import contextlib
-import datetime
 import json
 import sys
-import tempfile
 import threading
 import time
 import unittest
 from pathlib import Path
 
-import yaml
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_plane import (  # noqa: E402
-    AuditLog,
-    described,
-    difference,
-    graph,
-    is_ready,
-    objects_of,
-    path_of,
-    received,
-    snapshot,
-    unfinished,
-)
+from hybrid_plane import CENTRAL, LEASE_SECONDS, OTHER, RENEW_SECONDS, TEAM, HybridPlane, began, ended, user_of  # noqa: E402
+from operator_plane import difference, graph, is_ready, objects_of, snapshot, unfinished  # noqa: E402
 
-import install as installation  # noqa: E402
-from control_plane import ApiError, ControlPlane  # noqa: E402
-
-TEAM, OTHER, CENTRAL = "team-a", "other-a", "dynamo-system"
-ACCOUNT = "dynamo-operator-controller-manager"
-WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
-LEASE = "dynamo-operator-namespace-scope"
-LEASE_SECONDS, RENEW_SECONDS = 4, 1
 CHURN_SECONDS = 0.4  # between two changes of a graph
 # A watch event and a reconcile on a busy machine.
 SLACK_SECONDS = 5
@@ -54,98 +31,6 @@ def setUpModule():
     global plane
     plane = HybridPlane()
     unittest.addModuleCleanup(plane.close)
-
-
-def user_of(namespace):
-    return f"system:serviceaccount:{namespace}:{ACCOUNT}"
-
-
-class HybridPlane:
-    """A control plane with both installations. Attributes: cluster, audit, central, restricted and standby
-    (controllers; the last two are two replicas)."""
-
-    def __init__(self):
-        self._running = contextlib.ExitStack()
-        try:
-            self.audit = AuditLog(self._running.enter_context(tempfile.TemporaryDirectory()))
-            self.cluster = self._running.enter_context(ControlPlane(apiserver_flags=self.audit.flags))
-            self.cluster.add_nodes(4, gpus=64, cpu=512)
-            for name in (TEAM, OTHER):
-                self.cluster.create_namespace(name)
-            webhook = self._webhook(CENTRAL)
-            installation.install(self.cluster, webhook)
-            installation.apply(self.cluster, self._webhook(TEAM), installation.RESTRICTED)
-            self._leave_out_team()
-            self.cluster.wait_for_garbage_collector()
-            self.central = self._controller(CENTRAL, {})
-            scope = {"leaseDuration": f"{LEASE_SECONDS}s", "leaseRenewInterval": f"{RENEW_SECONDS}s"}
-            self.restricted = self._controller(TEAM, scope)
-            self.standby = self._controller(TEAM, scope, "standby")
-        except BaseException:
-            self._running.close()
-            raise
-
-    def close(self):
-        self._running.close()
-
-    def _webhook(self, namespace):
-        directory = self.cluster.directory / f"webhook-{namespace}"
-        directory.mkdir()
-        made = installation.Webhook(directory, account=f"{namespace}/{ACCOUNT}")
-        self._running.callback(made.stop)
-        made.start()
-        return made
-
-    def _controller(self, namespace, scope, name="controller"):
-        config = installation.installed_config(self.cluster, namespace)
-        if scope:
-            settings = yaml.safe_load(config)
-            settings["namespace"]["scope"].update(scope)
-            config = yaml.safe_dump(settings)
-        account = f"{namespace}/{ACCOUNT}"
-        made = installation.Controller(self.cluster, config, name=f"{name}-{namespace}", account=account)
-        self._running.callback(made.stop)
-        return made
-
-    def _leave_out_team(self):
-        """The controller writes these selectors only to webhooks with a Service; here they have URLs."""
-        expression = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [TEAM]}
-        for kind in ("mutating", "validating"):
-            path = f"{WEBHOOKS}/{kind}webhookconfigurations/dynamo-operator-{kind}"
-            found = self.cluster.api("GET", path)
-            for webhook in found["webhooks"]:
-                webhook["namespaceSelector"] = {"matchExpressions": [expression]}
-            self.cluster.api("PUT", path, found)
-
-    def writes(self, namespace, user=None):
-        """The writes of the controllers in the namespace, without those of their own Secret and ConfigMap."""
-        users = [user] if user else [user_of(CENTRAL), user_of(TEAM)]
-        found = [one for one in self.audit.entries() if one["user"]["username"] in users]
-        found = [one for one in found if not one["objectRef"].get("name", "").startswith(("dynamo-operator-", "webhook-server-cert"))]
-        return [one for one in found if one["objectRef"].get("namespace") == namespace and 200 <= status_of(one) < 300]
-
-    def lease(self):
-        try:
-            return self.cluster.api("GET", f"/apis/coordination.k8s.io/v1/namespaces/{TEAM}/leases/{LEASE}")
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def graph(self, namespace):
-        return self.cluster.api("GET", path_of("DynamoGraphDeployment", namespace, "g"))
-
-
-def status_of(entry):
-    return entry["responseStatus"]["code"]
-
-
-def began(entry):
-    return received(entry).timestamp()
-
-
-def ended(entry):
-    return datetime.datetime.fromisoformat(entry["stageTimestamp"].replace("Z", "+00:00")).timestamp()
 
 
 def manifest(namespace, image):
@@ -203,8 +88,7 @@ class Churn:
 
 
 def apply(namespace, image):
-    path = path_of("DynamoGraphDeployment", namespace, "g") + "?fieldManager=user&force=true"
-    plane.cluster.api("PATCH", path, manifest(namespace, image), "application/apply-patch+yaml")
+    plane.apply(manifest(namespace, image))
 
 
 class Hybrid(unittest.TestCase):
@@ -291,7 +175,7 @@ class Hybrid(unittest.TestCase):
         def late():
             reasons = []
             for namespace in (TEAM, OTHER):
-                found = plane.graph(namespace)
+                found = plane.get("DynamoGraphDeployment", namespace, "g")
                 if not is_ready(found) or found["status"].get("rollingUpdate", {}).get("phase") not in (None, "Completed"):
                     reasons.append(f"{namespace}: {json.dumps(found.get('status'))}")
                 reasons += unfinished(family(namespace))
@@ -310,19 +194,7 @@ class Hybrid(unittest.TestCase):
 
     def check_owners(self):
         """The namespace had one writer at a time."""
-        writes = sorted(plane.writes(TEAM), key=began)
-        turns = []
-        for one in writes:
-            user = one["user"]["username"].split(":")[2]
-            if not turns or turns[-1][0] != user:
-                turns.append((user, []))
-            turns[-1][1].append(one)
-        shown = "\n".join(f"{user}: {described(each[0])} .. {described(each[-1])}" for user, each in turns)
-        self.assertEqual([user for user, _ in turns], [CENTRAL, TEAM, CENTRAL, TEAM, CENTRAL], shown)
-        for (_, before), (_, after) in zip(turns, turns[1:]):
-            self.assertLess(max(map(ended, before)), min(map(began, after)), shown)
-        print("  writes per turn: " + ", ".join(f"{user} {len(each)}" for user, each in turns), file=sys.stderr)
-        self.assertEqual(plane.writes(OTHER, user_of(TEAM)), [], "writes of the restricted controller in another namespace")
+        self.assertEqual([user for user, _ in plane.turns(self)], [CENTRAL, TEAM, CENTRAL, TEAM, CENTRAL])
 
     def check_children(self):
         """No duplicate and no orphan: both namespaces have the same objects, up to their names."""

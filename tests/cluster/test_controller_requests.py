@@ -5,6 +5,7 @@ The transitions of a DynamoGraphDeploymentRequest with the real Job controller; 
 tests write the output as the output copier does.
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+from control_plane import ApiError  # noqa: E402
 from operator_plane import CONTROLLER_USER, OperatorPlane, condition_of, path_of, wait_for_rest  # noqa: E402
 
 WORKLOAD_ROLES = HERE.parents[1] / "deploy/kustomize/base/rbac-workloads.yaml"
@@ -33,6 +35,7 @@ metadata: {name: NAME-config}
 data: {a: b}
 ---
 """
+INVALID_JOB = {"profilingJob": {"activeDeadlineSeconds": -5, "template": {"spec": {"containers": []}}}}
 MADE = """
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -136,6 +139,30 @@ def wait_for_event(name, reason):
 
 def gone(kind, name):
     plane.cluster.wait(lambda: plane.get(kind, NAMESPACE, name) is None, 60, f"{kind} {name} is gone")
+
+
+@contextlib.contextmanager
+def unvalidated():
+    """While the context lasts, the API server does not ask the webhook whether an object is valid."""
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-operator-validating"
+    found = plane.cluster.api("GET", path)
+    probe = request("probe", overrides=INVALID_JOB)
+
+    def is_asked():
+        try:
+            plane.cluster.api("POST", path_of(REQUEST, NAMESPACE) + "?dryRun=All", probe)
+        except ApiError as error:
+            return error.status == 422
+        return False
+
+    plane.cluster.api("DELETE", path)
+    try:
+        plane.cluster.wait(lambda: not is_asked(), 30, "the webhook is not asked")
+        yield
+    finally:
+        del found["metadata"]["resourceVersion"], found["metadata"]["uid"]
+        plane.cluster.api("POST", path.rsplit("/", 1)[0], found)
+        plane.cluster.wait(is_asked, 30, "the webhook is asked")
 
 
 class Requests(unittest.TestCase):
@@ -378,6 +405,17 @@ class Requests(unittest.TestCase):
         wait_for_phase(name, "Profiling", 180)
         profiler = plane.get("Job", NAMESPACE, "profile-quota")["spec"]["template"]["spec"]["containers"][0]
         self.assertIn('"model":"another"', profiler["args"][1])
+
+    def test_a_job_that_is_invalid(self):
+        """The webhook refuses what the API server would refuse; here it was not asked."""
+        with unvalidated():
+            name = self.apply(request("invalid-job", overrides=INVALID_JOB))
+            wait_for_phase(name, "Failed")
+        message = condition(name, "Profiling")["message"]
+        self.assertIn("activeDeadlineSeconds", message)
+        self.assertIn("must be greater than or equal to 0", message)
+        self.assertIsNone(plane.get("Job", NAMESPACE, "profile-invalid-job"))
+        self.assertNotIn("profilingJobName", status(name))
 
     def test_a_job_of_somebody_else(self):
         pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "runtime:1"}]}
