@@ -299,6 +299,8 @@ void addRun(CLI::App& app, std::function<int()>& run, RunOptions& options) {
   command->add_option("--shard", options.shard,
                       "I/N: reconcile only the namespaces of shard I of N, for example 0/4; each shard has a "
                       "Lease; I is taken modulo N");
+  command->add_option("--ignored-values", options.ignoredValues,
+                      "values of the chart that have no effect; they are logged at start");
   command->add_option("--health-listen", options.healthListen, "address of /healthz and /readyz");
   command->add_option("--metrics-listen", options.metricsListen, "address of /metrics");
   command->add_option("--log-level", options.log.level, "debug, info, warn or error");
@@ -330,6 +332,8 @@ int runController(const RunOptions& options) {
     return 1;
   }
   for (const std::string& warning : settings.warnings) kLog.warn(warning);
+  if (!options.ignoredValues.empty())
+    kLog.warn("values of the chart have no effect", {{"values", options.ignoredValues}});
   const int status = run(options, settings, signals);
   log::drain();
   return status;

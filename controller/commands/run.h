@@ -16,7 +16,8 @@ namespace dynamo::controller {
 struct RunOptions {
   std::string configFile;
   std::string operatorVersion = "1.0.0";
-  std::string shard;  ///< "I/N"; empty: all namespaces
+  std::string shard;          ///< "I/N"; empty: all namespaces
+  std::string ignoredValues;  ///< paths of values of the chart, for the log
   kube::RestConfigFlags cluster;
   std::string healthListen;   ///< empty: as in the configuration
   std::string metricsListen;  ///< empty: as in the configuration

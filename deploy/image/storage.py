@@ -21,6 +21,10 @@ class Image:
     compressed: int
 
 
+# Of gzip, which every runtime reads.
+SMALLEST = ("--compression-format=gzip", "--compression-level=9")
+
+
 class Storage:
     def __init__(self, folder):
         self._folder = Path(folder)
@@ -60,7 +64,7 @@ class Storage:
             return
         self._buildah("manifest", "create", name)
         for image in images:
-            self._buildah("manifest", "add", name, f"containers-storage:{image.id}")
+            self._buildah("manifest", "add", name, f"oci-archive:{self._folder / image.arch}.tar")
         archive.unlink(missing_ok=True)
         policy = f"--signature-policy={self._folder / 'policy.json'}"
         self._buildah("manifest", "push", "--all", policy, name, f"oci-archive:{archive}:{name}")
@@ -68,7 +72,7 @@ class Storage:
     def _push(self, image, archive, name=None):
         archive.unlink(missing_ok=True)
         policy = f"--signature-policy={self._folder / 'policy.json'}"
-        self._buildah("push", "--quiet", policy, image, f"oci-archive:{archive}" + (f":{name}" if name else ""))
+        self._buildah("push", "--quiet", *SMALLEST, policy, image, f"oci-archive:{archive}" + (f":{name}" if name else ""))
 
 
 def digest_of(archive):

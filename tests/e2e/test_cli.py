@@ -495,6 +495,18 @@ class Usage(unittest.TestCase):
                 self.assertIn(f"use kubectl dynamo {arguments[0]}", done.stderr)
         self.assertNotIn("\n  status ", run("--help", binary=CONTROLLER).stdout)
 
+    def test_values_of_the_chart_without_effect_are_logged(self):
+        """Also if the controller does not start: it has no cluster here."""
+        with tempfile.TemporaryDirectory() as directory:
+            config = pathlib.Path(directory) / "config.yaml"
+            config.write_text("apiVersion: operator.config.dynamo.nvidia.com/v1alpha1\nkind: OperatorConfiguration\n", encoding="utf-8")
+            start = ["run", "--config", config, "--kubeconfig", "/nonexistent"]
+            for flags, told in (((), []), (("--ignored-values=etcd.enabled, serviceMesh",), ["etcd.enabled, serviceMesh"])):
+                done = run(*start, *flags, binary=CONTROLLER)
+                self.assertEqual(done.returncode, 1)
+                lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+                self.assertEqual([one["values"] for one in lines if one["msg"] == "values of the chart have no effect"], told)
+
     def test_no_thread_at_start(self):
         # With each additional thread that the system allows, the next part of the server reports the error. No
         # run ends by a signal.

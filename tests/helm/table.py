@@ -36,6 +36,7 @@ KEYS = {
     "accepted", "notes", "silent", "ignored", "refused", "wrong",
 }  # fmt: skip
 IGNORED = "dynamo.nvidia.com/ignored-values"
+LOGGED = "--ignored-values="
 MODES = ("plain", "reused")
 FULL = render.FULL
 
@@ -136,16 +137,21 @@ def complaints(trial, rendered):
     lines += [f"the notes do not say {text!r}" for text in trial.row.get("notes", ()) if not says(rendered.notes, text)]
     lines += [f"the notes say {text!r}" for text in trial.row.get("silent", ()) if says(rendered.notes, text)]
     if "ignored" in trial.row:
-        lines += _ignored(trial.row["ignored"], rendered, rendered.find("ConfigMap", f"{prefix}-config"))
+        lines += _ignored(trial.row["ignored"], rendered, prefix)
     return "\n".join(lines + ([f"notes:\n{rendered.notes}"] if any("the notes" in line for line in lines) else []))
 
 
-def _ignored(expected, rendered, config):
+def _ignored(expected, rendered, prefix):
+    config = rendered.find("ConfigMap", f"{prefix}-config")
     told = (config or {"metadata": {}})["metadata"].get("annotations", {}).get(IGNORED, "")
     lines = [f"the annotation does not name {path}: {told!r}" for path in expected if path not in told]
     lines += [f"the notes do not name {path}" for path in expected if path not in rendered.notes]
     if not expected and told:
         lines.append(f"the annotation names values that have an effect, or are at their default: {told!r}")
+    controller = rendered.find("Deployment", f"{prefix}-controller-manager")
+    logged = [one for one in controller["spec"]["template"]["spec"]["containers"][0]["args"] if one.startswith(LOGGED)]
+    if logged != [LOGGED + told] * bool(told):
+        lines.append(f"the controller is to log {logged}, the annotation is {told!r}")
     return lines
 
 

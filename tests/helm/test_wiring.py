@@ -3,6 +3,7 @@ their Services, pods their accounts and configuration."""
 
 import functools
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -26,6 +27,25 @@ def sources(pod, kind):
     """What the volumes of the pod are made of, as `configMap` or `secret`."""
     volumes = pod.get("volumes", ())
     return [one[kind] for volume in volumes for one in (volume, *volume.get("projected", {}).get("sources", ())) if kind in one]
+
+
+def golden_pods():
+    """(labels, names of ports) of the pods of graphs in tests/golden."""
+    for file in sorted((Path(__file__).resolve().parents[1] / "golden").glob("*.*.yaml")):
+        for one in filter(None, yaml.safe_load_all(file.read_text(encoding="utf-8"))):
+            found = []
+            if one["kind"] == "Deployment":
+                found = [(one["spec"]["template"]["metadata"]["labels"], one["spec"]["template"]["spec"])]
+            elif one["kind"] == "PodCliqueSet":
+                found = [(clique["labels"], clique["spec"]["podSpec"]) for clique in one["spec"]["template"]["cliques"]]
+            for labels, pod in found:
+                yield labels, {port.get("name") for container in pod["containers"] for port in container.get("ports", ())}
+
+
+def rewriting(endpoint, target):
+    """Pattern and replacement of the relabeling of an endpoint, as re.sub takes them."""
+    (rule,) = [one for one in endpoint["relabelings"] if one["targetLabel"] == target]
+    return f"^{rule['regex']}$", rule["replacement"].replace("$", "\\")
 
 
 class Wiring(unittest.TestCase):
@@ -154,6 +174,35 @@ class Wiring(unittest.TestCase):
                     self.assertIn(endpoint["port"], names)
                 namespaces = monitor["spec"]["namespaceSelector"]
                 self.assertTrue(namespaces.get("any") or service["metadata"]["namespace"] in namespaces["matchNames"])
+
+    def test_monitors_of_graphs(self):
+        """A PodMonitor selects pods as the controller renders them, in the namespaces of the operator, and its ports are those of their
+        containers. Routers have no port for metrics."""
+        pods = list(golden_pods())
+        chosen = {"frontend": {"frontend"}, "worker": {"worker", "prefill", "decode"}, "planner": {"planner"}, "router": {"default"}}
+        for title, rendered, monitor in self.each("PodMonitor"):
+            with self.subTest(title):
+                spec, about = monitor["spec"], monitor["metadata"]["name"].removeprefix("dynamo-")
+                (expression,) = spec["selector"]["matchExpressions"]
+                self.assertEqual((expression["key"], expression["operator"]), ("nvidia.com/dynamo-component-type", "In"))
+                self.assertEqual(set(expression["values"]), chosen[about])
+                selected = [
+                    (labels, ports) for labels, ports in pods
+                    if matches(spec["selector"]["matchLabels"], labels) and labels[expression["key"]] in expression["values"]
+                ]  # fmt: skip
+                self.assertTrue(selected or about == "router")
+                for endpoint in spec["podMetricsEndpoints"]:
+                    self.assertEqual(endpoint.get("port") is None, about == "router")
+                    if about == "router":
+                        self.assertEqual(re.sub(*rewriting(endpoint, "__address__"), "10.0.0.1:8000"), "10.0.0.1:9090")
+                    for labels, ports in selected:
+                        self.assertIn(endpoint["port"], ports)
+                        self.assertIn("nvidia.com/dynamo-namespace", labels)
+                    (named,) = [one for one in endpoint["relabelings"] if one["targetLabel"] == "dynamo_namespace"]
+                    self.assertEqual(named["sourceLabels"], ["__meta_kubernetes_pod_label_nvidia_com_dynamo_namespace"])
+                (config,) = [yaml.safe_load(o["data"]["config.yaml"]) for o in rendered.of_kind("ConfigMap") if "config.yaml" in o["data"]]
+                restricted = (config.get("namespace") or {}).get("restricted")
+                self.assertEqual(spec["namespaceSelector"], {"matchNames": [restricted]} if restricted else {"any": True})
 
     def test_alerts_and_dashboards(self):
         """What Prometheus and Grafana load is what deploy/monitoring has, unchanged by Helm."""

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / "build/image/dynamo-operator.tar"
 PROGRAMS = ("dynamo-controller", "dynamo-webhook")
 MEGABYTE = 1_000_000
-MOST_COMPRESSED = 13 * MEGABYTE
+MOST_COMPRESSED = 11 * MEGABYTE
 
 
 def build():

@@ -1,5 +1,5 @@
-{{/* The ConfigMap with the configuration. The annotation tells which values have no effect, because the notes are not seen by users of
-     Flux, Argo CD and of charts that depend on this one. */}}
+{{/* The ConfigMap with the configuration. The annotation, like the log of the controller, tells which values have no effect, because the
+     notes are not seen by users of Flux, Argo CD and of charts that depend on this one. */}}
 {{- define "dynamo-operator.configmap" -}}
 apiVersion: v1
 kind: ConfigMap
@@ -9,12 +9,8 @@ metadata:
   labels:
     {{- include "dynamo-operator.labels" (list . "manager") | nindent 4 }}
   {{- $annotations := dict }}
-  {{- $paths := list }}
-  {{- range (include "dynamo-operator.ignored" . | fromJson).all }}
-  {{- $paths = append $paths .path }}
-  {{- end }}
-  {{- if $paths }}
-  {{- $_ := set $annotations "dynamo.nvidia.com/ignored-values" (join ", " $paths) }}
+  {{- with include "dynamo-operator.ignoredPaths" . }}
+  {{- $_ := set $annotations "dynamo.nvidia.com/ignored-values" . }}
   {{- end }}
   {{- include "dynamo-operator.annotations" (list . $annotations) }}
 data:

@@ -61,6 +61,9 @@ spec:
             - run
             - --config=/etc/dynamo-operator/config.yaml
             - --operator-version={{ .Chart.AppVersion }}
+            {{- with include "dynamo-operator.ignoredPaths" . }}
+            - {{ printf "--ignored-values=%s" . | quote }}
+            {{- end }}
           env:
             {{- include "dynamo-operator.env" . | trim | nindent 12 }}
           ports:

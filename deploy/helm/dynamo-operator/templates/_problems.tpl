@@ -23,6 +23,15 @@
 {{ dict "all" (concat $platform $own) | toJson }}
 {{- end }}
 
+{{/* The paths of these values, separated by commas. */}}
+{{- define "dynamo-operator.ignoredPaths" -}}
+{{- $paths := list -}}
+{{- range (include "dynamo-operator.ignored" . | fromJson).all -}}
+{{- $paths = append $paths .path -}}
+{{- end -}}
+{{ join ", " $paths }}
+{{- end }}
+
 {{/* Seconds of a duration such as 1m30s. */}}
 {{- define "dynamo-operator.seconds" -}}
 {{- $sum := 0.0 -}}
