@@ -499,7 +499,12 @@ class Usage(unittest.TestCase):
         """Also if the controller does not start: it has no cluster here."""
         with tempfile.TemporaryDirectory() as directory:
             config = pathlib.Path(directory) / "config.yaml"
-            config.write_text("apiVersion: operator.config.dynamo.nvidia.com/v1alpha1\nkind: OperatorConfiguration\n", encoding="utf-8")
+            rbac = {f"{name}ClusterRoleName": name for name in ("dgdrProfiling", "planner", "epp")}
+            settings = {
+                "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1", "kind": "OperatorConfiguration", "rbac": rbac,
+                "mpi": {"sshSecretName": "ssh"}, "server": {"webhook": {"serviceName": "webhook"}},
+            }  # fmt: skip
+            config.write_text(json.dumps(settings), encoding="utf-8")
             start = ["run", "--config", config, "--kubeconfig", "/nonexistent"]
             for flags, told in (((), []), (("--ignored-values=etcd.enabled, serviceMesh",), ["etcd.enabled, serviceMesh"])):
                 done = run(*start, *flags, binary=CONTROLLER)
