@@ -1,5 +1,5 @@
 """The files of the image: the programs, stripped; what they load of Debian packages, with the licences of these packages and their
-names, where scanners look for them; the CRDs; users; the certificates of public authorities. There is no shell, and no program of
+names, where scanners look for them; the licences of what is compiled into the programs; the CRDs; users; the certificates of public authorities. There is no shell, and no program of
 another project."""
 
 import hashlib
@@ -45,10 +45,13 @@ def write(root, arch):
             _text(root / "usr/share/doc" / package.name / "copyright", debian.licence(package.name))
     _text(root / "etc/passwd", PASSWD)
     _text(root / "etc/group", GROUP)
+    for name, licence in release.notices().items():
+        _text(root / "usr/share/doc" / name / "copyright", licence)
     _copy(ROOT / "LICENSE", root / "usr/share/doc/dynamo-operator/copyright")
     for crd in sorted((ROOT / "deploy/crds").glob("*.yaml")):
         _copy(crd, root / "opt/dynamo-operator/crds" / crd.name)
-    return sbom.document(release.version(), arch, packages, [(program.name, _digest(root / program.name)) for program in built])
+    headers = [sbom.Package(_status_of(name)) for name in release.HEADERS]
+    return sbom.document(release.version(), arch, packages, headers, [(program.name, _digest(root / program.name)) for program in built])
 
 
 class Debian:
@@ -99,6 +102,11 @@ class Debian:
             if {name.removeprefix("usr/") for name in names} & {name.removeprefix("usr/") for name in ours} or package.name == "ca-certificates":
                 found.append(package)
         return found
+
+
+def _status_of(package):
+    """What dpkg knows of a package of this machine."""
+    return subprocess.run(["dpkg-query", "--status", package], check=True, capture_output=True, text=True).stdout
 
 
 def _copy(source, target, mode=0o644):

@@ -1,4 +1,4 @@
-"""A bill of materials: an SPDX 2.3 document that names the programs and the Debian packages of an image."""
+"""A bill of materials: an SPDX 2.3 document that names the programs and the Debian packages of an image, and those that are compiled into the programs."""
 
 import email
 
@@ -24,8 +24,9 @@ class Package:
         }
 
 
-def document(version, arch, packages, programs):
-    """`programs`: pairs of the name and the SHA-256 of a file. `packages`: whose files are beside them."""
+def document(version, arch, packages, headers, programs):
+    """`programs`: pairs of the name and the SHA-256 of a file. `packages`: whose files are beside them. `headers`: packages whose headers
+    are compiled into them."""
     product = {**_unjudged("SPDXRef-Package-dynamo-operator", "dynamo-operator", version), "licenseDeclared": "Apache-2.0"}
     files = [
         {
@@ -37,10 +38,12 @@ def document(version, arch, packages, programs):
         }
         for name, digest in programs
     ]
-    described = [one.described() for one in packages]
+    loaded = [one.described() for one in packages]
+    compiled = [one.described() for one in headers]
     contained = [(product["SPDXID"], "CONTAINS", file["SPDXID"]) for file in files]
-    needed = [(product["SPDXID"], "DEPENDS_ON", one["SPDXID"]) for one in described]
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", product["SPDXID"]), *contained, *needed]
+    needed = [(product["SPDXID"], "DEPENDS_ON", one["SPDXID"]) for one in loaded]
+    linked = [(product["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in compiled]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", product["SPDXID"]), *contained, *needed, *linked]
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -49,7 +52,7 @@ def document(version, arch, packages, programs):
         # Unique, because it is derived from the programs.
         "documentNamespace": f"{NAMESPACE}-{version}-{arch}-{programs[0][1][:16]}",
         "creationInfo": {"created": "1970-01-01T00:00:00Z", "creators": ["Tool: deploy/image/build"]},
-        "packages": [product, *described],
+        "packages": [product, *loaded, *compiled],
         "files": files,
         "relationships": [{"spdxElementId": a, "relationshipType": kind, "relatedSpdxElement": b} for a, kind, b in relations],
     }

@@ -8,6 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+# Debian packages of which the programs use headers only, so that the programs contain them.
+HEADERS = ("libboost1.81-dev", "libcli11-dev", "rapidjson-dev")
+# Those whose licences ask for a notice beside programs. Boost's does not.
+WITH_NOTICE = ("libcli11-dev", "rapidjson-dev")
+
+
 def setup(*command):
     """Calls a function of deploy/lib/setup."""
     subprocess.run(["bash", "-euc", 'source "$0/deploy/lib/setup"; "$@"', ROOT, *command], check=True)
@@ -21,6 +27,11 @@ def version():
 def native():
     """The name that Debian has for the architecture of this machine."""
     return {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+def notices():
+    """Package -> the licence that programs with its headers must have beside them. The packages must be installed."""
+    return {name: Path("/usr/share/doc", name, "copyright").read_text(encoding="utf-8") for name in WITH_NOTICE}
 
 
 def committed():

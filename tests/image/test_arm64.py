@@ -14,6 +14,7 @@ import test_image
 
 sys.path.insert(0, str(test_image.ROOT / "deploy/image"))
 import programs  # noqa: E402
+import release  # noqa: E402
 
 ARCH = "arm64"
 # Unit tests of what decides: parsing, defaults, rules, rendering, conversion, lifecycles.
@@ -45,6 +46,26 @@ class Arm64(unittest.TestCase):
             graph = test_image.ROOT / "deploy/samples/graph.yaml"
             run = subprocess.run([*emulator, root / "dynamo-webhook", "check", "-f", graph], capture_output=True, text=True, check=False)
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_landing_pads_and_signed_addresses(self):
+        for program in programs.build(ARCH):
+            with self.subTest(program.name):
+                objdump = programs.tool(ARCH, "objdump")
+                pads, signed = test_image.count(program, r"bti\s+(?:c|j)", "paciasp", objdump=objdump)
+                self.assertGreater(pads, 1000)
+                self.assertGreater(signed, 1000)
+
+    def test_one_archive_for_both_architectures(self):
+        """It has the same images as archives of one architecture."""
+        with tempfile.TemporaryDirectory(prefix="dynamo-image-test-") as folder:
+            build = [test_image.ROOT / "deploy/image/build", "--output", folder]
+            digests = {}
+            for arch in (release.native(), ARCH):
+                subprocess.run([*build, "--arch", arch], check=True, stdout=subprocess.DEVNULL)
+                digests[arch] = test_image.Layout(Path(folder) / "dynamo-operator.tar").listed["digest"]
+            subprocess.run([*build, "--arch", release.native(), "--arch", ARCH], check=True, stdout=subprocess.DEVNULL)
+            both = test_image.Layout(Path(folder) / "dynamo-operator.tar").top
+            self.assertEqual({one["platform"]["architecture"]: one["digest"] for one in both["manifests"]}, digests)
 
     def test_unit_tests(self):
         paths, emulator = programs.build_tests(ARCH, TESTS)

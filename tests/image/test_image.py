@@ -2,13 +2,19 @@
 
 import hashlib
 import json
+import os
+import re
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "deploy/lib"))
+import release  # noqa: E402
+
 ARCHIVE = ROOT / "build/image/dynamo-operator.tar"
 PROGRAMS = ("dynamo-controller", "dynamo-webhook")
 MEGABYTE = 1_000_000
@@ -20,13 +26,16 @@ def build():
 
 
 class Layout:
-    """What an OCI archive holds."""
+    """What an OCI archive holds. `listed`: the entry of its index. `top`: to what that leads, an image or an index of images.
+    `manifest`, `config`: of the image."""
 
     def __init__(self, archive):
         self._archive = archive
         (self.listed,) = self.read("index.json")["manifests"]
-        self.manifest = self._blob(self.listed["digest"])
-        self.config = self._blob(self.manifest["config"]["digest"])
+        self.top = self._blob(self.listed["digest"])
+        if "config" in self.top:
+            self.manifest = self.top
+            self.config = self._blob(self.manifest["config"]["digest"])
 
     def read(self, path):
         with tarfile.open(self._archive) as file:
@@ -98,11 +107,15 @@ class Image(unittest.TestCase):
             self.assertEqual((folder / crd.name).read_bytes(), crd.read_bytes())
 
     def test_packages_and_licences(self):
-        """Each library belongs to a package that scanners and the bill of materials find, with its licence."""
+        """Each library belongs to a package that scanners and the bill of materials find, with its licence. What is compiled into the
+        programs is in the bill, with the notice that its licence asks for."""
         packages = {path.name for path in (self.root / "var/lib/dpkg/status.d").iterdir()}
         bill = json.loads((ARCHIVE.parent / f"sbom-{self.layout.config['architecture']}.spdx.json").read_text(encoding="utf-8"))
-        self.assertEqual({one["name"] for one in bill["packages"]}, packages | {"dynamo-operator"})
-        for package in packages:
+        self.assertEqual({one["name"] for one in bill["packages"]}, packages | {"dynamo-operator", *release.HEADERS})
+        identifiers = {one["SPDXID"]: one["name"] for one in bill["packages"]}
+        linked = [identifiers[one["relatedSpdxElement"]] for one in bill["relationships"] if one["relationshipType"] == "STATIC_LINK"]
+        self.assertEqual(sorted(linked), sorted(release.HEADERS))
+        for package in (*packages, *release.WITH_NOTICE):
             self.assertGreater((self.root / "usr/share/doc" / package / "copyright").stat().st_size, 100)
         versions = {one["name"]: one["versionInfo"] for one in bill["packages"]}
         for package in packages:
@@ -118,9 +131,26 @@ class Image(unittest.TestCase):
         build()
         self.assertEqual(Layout(ARCHIVE).listed["digest"], first)
 
+    @unittest.skipUnless(os.environ.get("DYNAMO_FULL"), "a build in another folder only in a full run")
+    def test_a_clone_in_another_folder_has_the_same_digest(self):
+        changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        if changed:
+            self.skipTest(f"files differ from the commit: {changed}")
+        with tempfile.TemporaryDirectory(prefix="dynamo-clone-") as folder:
+            clone = Path(folder) / "a-folder-with-a-longer-name"
+            subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+            subprocess.run([clone / "deploy/image/build"], check=True, stdout=subprocess.DEVNULL)
+            self.assertEqual(Layout(clone / "build/image/dynamo-operator.tar").listed["digest"], self.layout.listed["digest"])
+
     def test_no_path_of_the_build_is_in_the_programs(self):
         for program in PROGRAMS:
             self.assertNotIn(str(ROOT).encode(), (self.root / program).read_bytes())
+
+
+def count(program, *instructions, objdump="objdump"):
+    """How often these instructions, as patterns of `objdump` lines, are in a program."""
+    run = subprocess.run([objdump, "--disassemble", "--no-show-raw-insn", program], check=True, capture_output=True, text=True)
+    return [len(re.findall(rf"\t{one}", run.stdout)) for one in instructions]
 
 
 class Hardening(unittest.TestCase):
@@ -133,6 +163,16 @@ class Hardening(unittest.TestCase):
                 command = ["hardening-check", "--nocfprotection", ROOT / "build/release/bin" / program]
                 run = subprocess.run(command, capture_output=True, text=True, check=False)
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    @unittest.skipUnless(release.native() == "amd64", "these are instructions of amd64")
+    def test_landing_pads_and_probes_of_the_stack(self):
+        """hardening-check does not fail without them."""
+        for program in (*PROGRAMS, "kubectl-dynamo"):
+            with self.subTest(program):
+                # Coroutines, virtual functions and callbacks are called through pointers. Frames of over a page are few.
+                pads, probes = count(ROOT / "build/release/bin" / program, "endbr64", r"orq\s+\$0x0,")
+                self.assertGreater(pads, 1000)
+                self.assertGreater(probes, 5)
 
 
 if __name__ == "__main__":
