@@ -55,14 +55,27 @@ the controller makes and renews it, in Secret {{ $secret }}
 {{- end }}
 {{- end }}
 
-{{/* What is before the path of a value of this chart, where the notes are printed. */}}
+{{/* The charts, below the one that the user installs, that lead to this one, as {"names": LIST}. They have their names there, or their
+     aliases. */}}
+{{- define "dynamo-operator.charts" -}}
+{{- $names := rest (splitList "/charts/" (trimSuffix "/templates" .Template.BasePath)) -}}
+{{- if and (eq "dynamo-platform" (include "dynamo-operator.parent" .)) (ne "dynamo-operator" (last $names | default "")) -}}
+{{- $names = append $names "dynamo-operator" -}}
+{{- end -}}
+{{ dict "names" $names | toJson }}
+{{- end }}
+
+{{/* What is before the path of a value of this chart. */}}
 {{- define "dynamo-operator.valuePrefix" -}}
-{{ ternary "dynamo-operator." "" (eq "dynamo-platform" (include "dynamo-operator.parent" .)) }}
+{{- range (include "dynamo-operator.charts" . | fromJson).names -}}{{ . }}.{{- end -}}
 {{- end }}
 
 {{- define "dynamo-operator.skipped" -}}
 {{- $prefix := include "dynamo-operator.valuePrefix" . -}}
-{{- $folder := ternary "charts/dynamo-operator/" "" (ne "" $prefix) -}}
+{{- $folder := "" -}}
+{{- range (include "dynamo-operator.charts" . | fromJson).names -}}
+{{- $folder = printf "%scharts/%s/" $folder . -}}
+{{- end -}}
 {{- $monitors := ((.Values.dynamo).metrics).podMonitors | default dict -}}
 {{- if not (include "dynamo-operator.appliesCrds" .) }}
 - CustomResourceDefinitions. An administrator applies them: kubectl apply --server-side -k deploy/crds

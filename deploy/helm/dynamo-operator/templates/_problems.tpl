@@ -7,11 +7,11 @@
 {{- $judged := include "dynamo-operator.judge" (list .Values $table $prefix) | fromJson -}}
 {{- $refused := $judged.refused -}}
 {{- range include "dynamo-operator.contradictions" . | fromYamlArray -}}
-{{- $refused = append $refused (dict "path" (printf "%s%s" $prefix .path) "answer" .answer) -}}
+{{- $refused = append $refused (dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." .path)) .path) "answer" .answer) -}}
 {{- end -}}
 {{- $ignored := $judged.ignored -}}
 {{- range include "dynamo-operator.ineffective" . | fromYamlArray -}}
-{{- $ignored = append $ignored (dict "path" (printf "%s%s" $prefix .path) "answer" .answer) -}}
+{{- $ignored = append $ignored (dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." .path)) .path) "answer" .answer) -}}
 {{- end -}}
 {{ dict "refused" $refused "ignored" $ignored | toJson }}
 {{- end }}

@@ -30,7 +30,7 @@
 {{- range $entry.settledBy -}}
 {{- if not (kindIs "invalid" (include "dynamo-platform.valueAt" (list $values (splitList "." .)) | fromJson).it) -}}{{- $verdict = "note" -}}{{- end -}}
 {{- end -}}
-{{- $told := dict "path" (printf "%s%s" $prefix $path) "answer" $entry.answer -}}
+{{- $told := dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." $path)) $path) "answer" $entry.answer -}}
 {{- if eq $verdict "refuse" -}}
 {{- $refused = append $refused $told -}}
 {{- else -}}

@@ -1,6 +1,11 @@
+{{/* What is before the path of a value of this chart, if another chart has it. */}}
+{{- define "dynamo-platform.valuePrefix" -}}
+{{- range rest (splitList "/charts/" (trimSuffix "/templates" .Template.BasePath)) -}}{{ . }}.{{- end -}}
+{{- end }}
+
 {{/* JSON: the lists refused and ignored, of {path, answer}, for the values of this chart. */}}
 {{- define "dynamo-platform.judgement" -}}
-{{- $judged := include "dynamo-platform.judge" (list .Values (.Files.Get "files/judged-values.yaml" | fromYamlArray) "") | fromJson -}}
+{{- $judged := include "dynamo-platform.judge" (list .Values (.Files.Get "files/judged-values.yaml" | fromYamlArray) (include "dynamo-platform.valuePrefix" .)) | fromJson -}}
 {{- $refused := concat $judged.refused (include "dynamo-platform.contradictions" . | fromYamlArray) -}}
 {{ dict "refused" $refused "ignored" $judged.ignored | toJson }}
 {{- end }}
