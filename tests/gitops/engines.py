@@ -101,6 +101,11 @@ def argo_health(objects):
     return [(line["health"], line.get("message", "")) if "health" in line else None for line in lines]
 
 
+def argo_order(objects):
+    """(phases, wave) of each object in a sync of Argo CD. No phase: it is applied with all others."""
+    return [(line.get("hooks", []), line.get("wave", 0)) for line in _run("argo", "order", objects=objects)]
+
+
 def flux_status(objects):
     """What `flux status` says of each object: kstatus, upstream, message, health."""
     return _run("flux", "status", KUSTOMIZATIONS, objects=objects)

@@ -17,10 +17,12 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "cluster"), str(ROOT / "deploy/lib")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "cluster"), str(HERE.parent / "helm"), str(ROOT / "deploy/lib")]
 
+import charts  # noqa: E402
 import engines  # noqa: E402
 import install as installation  # noqa: E402
+import render  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 
 KUSTOMIZE = ROOT / "deploy/kustomize"
@@ -142,6 +144,29 @@ def client_configs(objects):
         if one["kind"].endswith("WebhookConfiguration"):
             yield from (each["clientConfig"] for each in cluster.api("GET", path_of(one))["webhooks"])
     yield cluster.api("GET", f"{CRD}/{CONVERTED}")["spec"]["conversion"]["webhook"]["clientConfig"]
+
+
+class Order(unittest.TestCase):
+    """In which order Argo CD applies things. No cluster is asked."""
+
+    def test_the_operator_comes_before_graphs(self):
+        applications = list(yaml.safe_load_all((engines.DEPLOY / "argocd.yaml").read_text(encoding="utf-8")))
+        orders = dict(zip((one["metadata"]["name"] for one in applications), engines.argo_order(applications), strict=True))
+        self.assertEqual(orders, {"dynamo-operator": ([], -1), "dynamo-graphs": ([], 0)})
+        for one in applications:
+            self.assertEqual((one["apiVersion"], one["kind"]), ("argoproj.io/v1alpha1", "Application"))
+        options = applications[0]["spec"]["syncPolicy"]["syncOptions"]
+        self.assertLessEqual({"ServerSideApply=true", "RespectIgnoreDifferences=true"}, set(options))
+
+    def test_the_check_of_the_chart_comes_after_everything(self):
+        """In the chart it is a hook of Helm, together with what it needs."""
+        with tempfile.TemporaryDirectory() as folder:
+            rendered_chart = render.template("helm3", charts.lay(folder, charts.OPERATOR, notes=False), {})
+        self.assertEqual(rendered_chart.refusal, "")
+        orders = engines.argo_order(rendered_chart.objects)
+        hooks = {one["kind"]: set(phases) for one, (phases, _) in zip(rendered_chart.objects, orders, strict=True) if phases}
+        self.assertIn("Job", hooks)
+        self.assertTrue(all(phases == {"PostSync"} for phases in hooks.values()), hooks)
 
 
 class Drift(unittest.TestCase):

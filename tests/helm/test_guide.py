@@ -149,6 +149,9 @@ class Guide(unittest.TestCase):
         (repository,) = re.findall(r'kDefaultImageRepository = "([^"]+)"', (guide.ROOT / "common/api/dgdr.h").read_text(encoding="utf-8"))
         images.add(f"{repository}:{charts.metadata(charts.OPERATOR)['appVersion']}")
         self.assertEqual(set(re.findall(r"^\|[^|]*\| `([^`|]+:[^`|]+)` \|", section, re.M)), images)
+        for chart in (charts.OPERATOR, charts.PLATFORM):
+            stated = yaml.safe_load(charts.metadata(chart)["annotations"]["artifacthub.io/images"])
+            self.assertEqual({one["image"] for one in stated}, images)
 
 
 class Language(unittest.TestCase):

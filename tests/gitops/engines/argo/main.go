@@ -4,6 +4,7 @@
 //	argo diff ARGOCD_CM KUBECONFIG HOW FILE         compares the objects of FILE with the cluster
 //	argo health ARGOCD_CM FILE                      the health of the objects of FILE
 //	argo managed KUBECONFIG NAMESPACE APPLICATION   the objects that belong to the application
+//	argo order FILE                                 in which phases and wave of a sync the objects of FILE are applied
 //
 // HOW is `client`, three-way with the annotation of client-side apply; `merge`, by structured merge, as after server-side apply;
 // `server`, by a dry run of the API server (ServerSideDiff=true); or `webhooks`, the same with what admission changes
@@ -20,6 +21,8 @@ import (
 
 	"github.com/argoproj/gitops-engine/pkg/diff"
 	"github.com/argoproj/gitops-engine/pkg/health"
+	"github.com/argoproj/gitops-engine/pkg/sync/hook"
+	"github.com/argoproj/gitops-engine/pkg/sync/syncwaves"
 	"github.com/argoproj/gitops-engine/pkg/utils/kube"
 	"github.com/argoproj/gitops-engine/pkg/utils/tracing"
 	"github.com/go-logr/logr"
@@ -42,6 +45,8 @@ type result struct {
 	Predicted json.RawMessage `json:"predicted,omitempty"`
 	Health    string          `json:"health,omitempty"`
 	Message   string          `json:"message,omitempty"`
+	Hooks     []string        `json:"hooks,omitempty"`
+	Wave      int             `json:"wave,omitempty"`
 }
 
 func main() {
@@ -52,9 +57,11 @@ func main() {
 		judge(customizations(os.Args[2]), objects(os.Args[3]))
 	case len(os.Args) == 5 && os.Args[1] == "managed":
 		managed(os.Args[2], os.Args[3], os.Args[4])
+	case len(os.Args) == 3 && os.Args[1] == "order":
+		order(objects(os.Args[2]))
 	default:
 		check(fmt.Errorf("usage: argo diff ARGOCD_CM KUBECONFIG client|merge|server|webhooks FILE, argo health ARGOCD_CM FILE, " +
-			"argo managed KUBECONFIG NAMESPACE APPLICATION"))
+			"argo managed KUBECONFIG NAMESPACE APPLICATION, argo order FILE"))
 	}
 }
 
@@ -75,6 +82,17 @@ func objects(path string) []*unstructured.Unstructured {
 	found, err := kube.SplitYAML(text)
 	check(err)
 	return found
+}
+
+func order(wanted []*unstructured.Unstructured) {
+	for _, each := range wanted {
+		line := resultOf(each)
+		for _, phase := range hook.Types(each) {
+			line.Hooks = append(line.Hooks, string(phase))
+		}
+		line.Wave = syncwaves.Wave(each)
+		print(line)
+	}
 }
 
 func compare(data map[string]string, kubeconfig, how string, wanted []*unstructured.Unstructured) {
