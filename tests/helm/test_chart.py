@@ -39,6 +39,18 @@ def leaves(values, path=()):
             yield (*path, name), value
 
 
+def scalars(value, path=""):
+    """(path, value) of all members that are no maps or lists."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from scalars(member, f"{path}.{name}")
+    elif isinstance(value, list):
+        for member in value:
+            yield from scalars(member, f"{path}[]")
+    else:
+        yield path, value
+
+
 def placed(path, value):
     for name in reversed(path):
         value = {name: value}
@@ -60,6 +72,24 @@ class Charts(unittest.TestCase):
     def render(self, helm, values, chart=charts.OPERATOR):
         place = self.charts[chart]
         return render.template(helm, place, values)
+
+    def test_names_of_digits_stay_texts(self):
+        """YAML reads them as numbers unless they are quoted."""
+        values = {
+            "nameOverride": "5011", "kubernetesClusterDomain": "5012", "commonLabels": {"a": "5013"},
+            "controllerManager": {"priorityClassName": "5014", "leaderElection": {"namespace": "5015"}, "manager": {"image": {"tag": "5016"}}},
+            "webhook": {"certificateSecret": {"name": "5017"}}, "dynamo": {"mpiRun": {"secretName": "5018"}, "dockerRegistry": {"server": "5019"}},
+            "namespaceRestriction": {"enabled": True, "targetNamespace": "5020"},
+        }  # fmt: skip
+        names = {"5021", "5022", *(text for _, text in leaves(values) if isinstance(text, str))}
+        for restricted in (True, False):
+            values["namespaceRestriction"]["enabled"] = restricted
+            rendered = render.template("helm3", self.charts[charts.OPERATOR], values, "5021", "5022", (*render.MONITORING,))
+            self.assertEqual(rendered.refusal, "")
+            (config,) = [yaml.safe_load(one["data"]["config.yaml"]) for one in rendered.of_kind("ConfigMap") if "config.yaml" in one["data"]]
+            for one in (*rendered.objects, config):
+                numbers = [(path, found) for path, found in scalars(one) if not isinstance(found, str) and str(found) in names]
+                self.assertEqual(numbers, [], one["kind"])
 
     def test_lint(self):
         for helm in render.HELMS:

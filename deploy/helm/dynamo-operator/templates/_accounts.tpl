@@ -6,7 +6,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: {{ .name | quote }}
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | toYaml }}
   labels:
     {{- include "dynamo-operator.labels" (list .root .component) | nindent 4 }}
     {{- with .labels }}

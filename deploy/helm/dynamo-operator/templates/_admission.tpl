@@ -13,7 +13,7 @@ metadata:
   name: {{ $fullname }}-{{ index . 2 }}
   {{- end }}
   labels:
-    nvidia.com/dynamo-operator-namespace: {{ $root.Release.Namespace }}
+    nvidia.com/dynamo-operator-namespace: {{ $root.Release.Namespace | toYaml }}
     {{- include "dynamo-operator.labels" (list $root "webhook") | nindent 4 }}
   {{- $annotations := dict }}
   {{- if (($root.Values.webhook).certManager).enabled }}
@@ -38,12 +38,12 @@ metadata:
 {{- $version := index . 3 -}}
 {{- $kind := index . 4 -}}
 {{- $own := $root.Values.webhook | default dict -}}
-- name: {{ index . 2 }}
+- name: {{ index . 2 | toYaml }}
   admissionReviewVersions: [v1]
   clientConfig:
     service:
       name: {{ include "dynamo-operator.fullname" $root }}-webhook-service
-      namespace: {{ $root.Release.Namespace }}
+      namespace: {{ $root.Release.Namespace | toYaml }}
       path: /{{ $does }}-nvidia-com-{{ $version }}-{{ $kind }}
       port: 443
     {{- with include "dynamo-operator.ownCaBundle" $root }}
@@ -61,7 +61,7 @@ metadata:
   {{- else if include "dynamo-operator.restricted" $root }}
   namespaceSelector:
     matchLabels:
-      kubernetes.io/metadata.name: {{ include "dynamo-operator.targetNamespace" $root }}
+      kubernetes.io/metadata.name: {{ include "dynamo-operator.targetNamespace" $root | toYaml }}
   {{- end }}
   matchPolicy: Equivalent
   failurePolicy: {{ $own.failurePolicy | default "Fail" }}

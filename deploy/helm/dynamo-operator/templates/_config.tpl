@@ -57,25 +57,25 @@ server:
     secure: {{ ne (toString (.Values.metrics).secure) "false" }}
   webhook:
     certProvisionMode: {{ include "dynamo-operator.certificateMode" . }}
-    secretName: {{ include "dynamo-operator.certificateSecret" . }}
+    secretName: {{ include "dynamo-operator.certificateSecret" . | toYaml }}
     serviceName: {{ $fullname }}-webhook-service
     {{- if ne (int $port) 9443 }}
     port: {{ $port }}
     {{- end }}
 leaderElection:
   enabled: true
-  id: {{ include "dynamo-operator.leaseName" . }}
-  namespace: {{ include "dynamo-operator.leaseNamespace" . }}
+  id: {{ include "dynamo-operator.leaseName" . | toYaml }}
+  namespace: {{ include "dynamo-operator.leaseNamespace" . | toYaml }}
 {{- if include "dynamo-operator.restricted" . }}
 namespace:
-  restricted: {{ $target }}
+  restricted: {{ $target | toYaml }}
   scope:
     leaseDuration: {{ ($restriction.lease).duration | default "30s" }}
     leaseRenewInterval: {{ ($restriction.lease).renewInterval | default "10s" }}
 gpu:
   discoveryEnabled: {{ ne (toString (.Values.gpuDiscovery).enabled) "false" }}
   # The controller may read pods of this namespace only.
-  exporterNamespaces: [{{ $target }}]
+  exporterNamespaces: [{{ $target | toYaml }}]
 {{- else }}
 rbac:
   plannerClusterRoleName: {{ $fullname }}-planner
@@ -92,7 +92,7 @@ ingress:
   {{- . | nindent 2 }}
 {{- end }}
 mpi:
-  sshSecretName: {{ ($dynamo.mpiRun).secretName | default "mpi-run-ssh-secret" }}
+  sshSecretName: {{ ($dynamo.mpiRun).secretName | default "mpi-run-ssh-secret" | toYaml }}
 {{- if (.Values.checkpoint).enabled }}
 {{ include "dynamo-operator.checkpoint" .Values.checkpoint }}
 {{- end }}

@@ -5,7 +5,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata:
   name: {{ include "dynamo-operator.fullname" . }}-config
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | toYaml }}
   labels:
     {{- include "dynamo-operator.labels" (list . "manager") | nindent 4 }}
   {{- $annotations := dict }}

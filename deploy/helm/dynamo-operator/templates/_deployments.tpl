@@ -7,7 +7,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ $fullname }}-controller-manager
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | toYaml }}
   labels:
     control-plane: controller-manager
     {{- include "dynamo-operator.labels" (list . "manager") | nindent 4 }}

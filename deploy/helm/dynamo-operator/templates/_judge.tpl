@@ -9,9 +9,13 @@
 {{- range $entry := index . 1 -}}
 {{- $path := $entry.path | default $entry.key -}}
 {{- $parts := ternary (list $path) (splitList "." $path) (hasKey $entry "key") -}}
-{{- $value := include "dynamo-operator.valueAt" (list $values $parts) | fromJson -}}
+{{- /* Where a map is expected, another value is judged in place of its member. An empty value counts as absent, but false does not. */ -}}
+{{- $value := dict "it" $values -}}
+{{- range $parts -}}
+{{- if kindIs "map" $value.it -}}{{- $_ := set $value "it" (index $value.it .) -}}{{- end -}}
+{{- end -}}
 {{- $special := $entry.except | default list -}}
-{{- $judged := not (kindIs "invalid" $value.it) -}}
+{{- $judged := or $value.it (kindIs "bool" $value.it) (kindIs "float64" $value.it) (kindIs "int64" $value.it) -}}
 {{- if and $judged $special (kindIs "map" $value.it) -}}
 {{- $judged = gt (len (omit $value.it (index $special 0))) 0 -}}
 {{- end -}}
@@ -30,12 +34,20 @@
 {{- range $entry.settledBy -}}
 {{- if not (kindIs "invalid" (include "dynamo-operator.valueAt" (list $values (splitList "." .)) | fromJson).it) -}}{{- $verdict = "note" -}}{{- end -}}
 {{- end -}}
-{{- $told := dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." $path)) $path) "answer" $entry.answer -}}
+{{- $told := dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." $path)) $path) "answer" ($entry.answer | replace "{prefix}" $prefix) -}}
 {{- if eq $verdict "refuse" -}}
 {{- $refused = append $refused $told -}}
 {{- else -}}
 {{- $ignored = append $ignored $told -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $keys := list -}}
+{{- range index . 1 -}}{{- if hasKey . "key" -}}{{- $keys = append $keys .key -}}{{- end -}}{{- end -}}
+{{- range $key, $value := $values -}}
+{{- if and (contains "." $key) (not (has $key $keys)) (not (kindIs "invalid" $value)) -}}
+{{- $answer := printf "the dots are part of the key; write a map for each of its parts: %s" (splitList "." $key | join ": {") -}}
+{{- $refused = append $refused (dict "path" (printf "%s%s" $prefix $key) "answer" $answer) -}}
 {{- end -}}
 {{- end -}}
 {{ dict "refused" $refused "ignored" $ignored | toJson }}

@@ -14,8 +14,8 @@ true
 {{- define "dynamo-operator.monitoringMetadata" -}}
 {{- $root := index . 0 -}}
 metadata:
-  name: {{ index . 1 }}
-  namespace: {{ $root.Release.Namespace }}
+  name: {{ index . 1 | toYaml }}
+  namespace: {{ $root.Release.Namespace | toYaml }}
   labels:
     {{- include "dynamo-operator.texts" (merge dict (index . 2 | default dict) (include "dynamo-operator.labels" (list $root "metrics") | fromYaml)) | nindent 4 }}
   {{- include "dynamo-operator.annotations" (list $root (index . 3)) }}
@@ -31,7 +31,7 @@ kind: PodMonitor
 spec:
   namespaceSelector:
     {{- if include "dynamo-operator.restricted" $root }}
-    matchNames: [{{ include "dynamo-operator.targetNamespace" $root }}]
+    matchNames: [{{ include "dynamo-operator.targetNamespace" $root | toYaml }}]
     {{- else }}
     any: true
     {{- end }}

@@ -4,11 +4,12 @@
 {{ .Values.nameOverride | default .Chart.Name | trunc 47 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The prefix of all names. The longest name of a Service, with 16 more characters, has 63. */}}
+{{/* The prefix of all names. The longest name of a Service, with 16 more characters, has 63. A Service has no dots in its name, but a
+     release may have. */}}
 {{- define "dynamo-operator.fullname" -}}
 {{- $name := include "dynamo-operator.name" . -}}
 {{- $long := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
-{{ .Values.fullnameOverride | default $long | trunc 47 | trimSuffix "-" }}
+{{ .Values.fullnameOverride | default ($long | replace "." "-") | trunc 47 | trimSuffix "-" }}
 {{- end }}
 
 {{/* The namespace that the operator manages, or of a cluster-wide one its own. */}}
@@ -33,8 +34,8 @@
 {{- end }}
 
 {{- define "dynamo-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "dynamo-operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "dynamo-operator.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 {{- end }}
 
 {{/* The labels of the pods of the controller by which its Deployment and Services select them. */}}
@@ -83,8 +84,8 @@ app.kubernetes.io/component: webhook
 {{- define "dynamo-operator.metadata" -}}
 {{- $root := index . 0 -}}
 metadata:
-  name: {{ index . 1 }}
-  namespace: {{ $root.Release.Namespace }}
+  name: {{ index . 1 | toYaml }}
+  namespace: {{ $root.Release.Namespace | toYaml }}
   labels:
     {{- include "dynamo-operator.labels" (list $root (index . 2)) | nindent 4 }}
   {{- include "dynamo-operator.annotations" (list $root nil) }}

@@ -55,7 +55,7 @@ imagePullSecrets:
   {{- . | nindent 2 }}
 {{- end }}
 {{- with $own.priorityClassName | default $shared.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | toYaml }}
 {{- end }}
 {{- with include "dynamo-operator.texts" ($own.nodeSelector | default $shared.nodeSelector) | fromYaml }}
 nodeSelector:
@@ -88,17 +88,21 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* Environment variables of the user, and those of the chart, which win. */}}
+{{/* Environment variables of the user, and those of the chart, which win. The domain of the cluster is only for the user's eyes: no
+     program reads it. */}}
 {{- define "dynamo-operator.env" -}}
-{{- with .Values.env }}
-{{ toYaml . }}
+{{- $own := list "POD_NAMESPACE" "KUBERNETES_CLUSTER_DOMAIN" -}}
+{{- range .Values.env }}
+{{- if not (has .name $own) }}
+{{ list . | toYaml }}
+{{- end }}
 {{- end }}
 - name: POD_NAMESPACE
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
 - name: KUBERNETES_CLUSTER_DOMAIN
-  value: {{ .Values.kubernetesClusterDomain | default "cluster.local" }}
+  value: {{ .Values.kubernetesClusterDomain | default "cluster.local" | toYaml }}
 {{- end }}
 
 {{/* Resources of a container. Null counts as absent: the API server reads a null amount as 0. */}}

@@ -57,6 +57,32 @@
 - path: dynamo.ingress.enabled
   answer: no frontend gets an Ingress without {{ $prefix }}dynamo.ingress.className, the name of an IngressClass
 {{- end }}
+{{- $webhook := .Values.webhook | default dict }}
+{{- if and $webhook.caBundle (or ($webhook.certManager).enabled (not ($webhook.certificateSecret).external)) }}
+- path: webhook.caBundle
+  answer: it counts only with {{ $prefix }}webhook.certificateSecret.external
+{{- end }}
+{{- if and (include "dynamo-operator.restricted" .) ((.Values.controllerManager).leaderElection).namespace }}
+{{- if ne .Values.controllerManager.leaderElection.namespace (include "dynamo-operator.targetNamespace" .) }}
+- path: controllerManager.leaderElection.namespace
+  answer: the Lease of an operator of one namespace is always in that namespace
+{{- end }}
+{{- end }}
+{{- if and (not (include "dynamo-operator.restricted" .)) (.Values.namespaceRestriction).targetNamespace }}
+- path: namespaceRestriction.targetNamespace
+  answer: it counts only with {{ $prefix }}namespaceRestriction.enabled
+{{- end }}
+{{- $registry := (.Values.dynamo).dockerRegistry | default dict }}
+{{- if and $registry.existingSecretName (not $registry.useKubernetesSecret) }}
+- path: dynamo.dockerRegistry.existingSecretName
+  answer: it counts only with {{ $prefix }}dynamo.dockerRegistry.useKubernetesSecret
+{{- end }}
+{{- range .Values.env }}
+{{- if has .name (list "POD_NAMESPACE" "KUBERNETES_CLUSTER_DOMAIN") }}
+- path: env
+  answer: the chart sets {{ .name }}{{ if ne .name "POD_NAMESPACE" }}; its place is {{ $prefix }}kubernetesClusterDomain{{ end }}
+{{- end }}
+{{- end }}
 {{- range $part := list "controllerManager" "webhook" }}
 {{- $account := include "dynamo-operator.accountValues" (list $ $part) | fromJson }}
 {{- if and $account.annotations (not (include "dynamo-operator.makesAccount" (list $ $part))) }}
@@ -83,9 +109,33 @@
   answer: the Lease of a cluster-wide operator is dynamo.nvidia.com, so that two of them never work at the same time
 {{- end }}
 {{- with (.Values.namespaceRestriction).lease }}
-{{- if and $restricted (ge (include "dynamo-operator.seconds" (.renewInterval | default "10s") | float64) (include "dynamo-operator.seconds" (.duration | default "30s") | float64)) }}
+{{- /* The operator takes 0 for the default. */}}
+{{- $duration := include "dynamo-operator.seconds" .duration | float64 | default 30.0 }}
+{{- $renewal := include "dynamo-operator.seconds" .renewInterval | float64 | default 10.0 }}
+{{- if and $restricted (lt $duration 1.0) }}
+- path: namespaceRestriction.lease.duration
+  answer: it must be at least 1s
+{{- else if and $restricted (ge $renewal $duration) }}
 - path: namespaceRestriction.lease.renewInterval
   answer: it must be less than {{ $prefix }}namespaceRestriction.lease.duration
+{{- end }}
+{{- end }}
+{{- $exposed := list }}
+{{- range (.Values.metricsService).ports }}{{- $exposed = append $exposed .name }}{{- end }}
+{{- if and $exposed (not (has "metrics" $exposed)) (include "dynamo-operator.monitors" (list . (.Values.metricsService).enabled)) }}
+- path: metricsService.ports
+  answer: one port must have the name metrics, which the ServiceMonitor refers to
+{{- end }}
+{{- with (.Values.webhook).certManager }}
+{{- if .enabled }}
+{{- range $path, $certificate := dict "certificate" .certificate "certificate.rootCA" (.certificate).rootCA }}
+{{- $valid := include "dynamo-operator.seconds" ($certificate).duration | float64 }}
+{{- $before := include "dynamo-operator.seconds" ($certificate).renewBefore | float64 }}
+{{- if and $valid (ge $before $valid) }}
+- path: webhook.certManager.{{ $path }}.renewBefore
+  answer: it must be less than {{ $prefix }}webhook.certManager.{{ $path }}.duration
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if and (not $restricted) (not (include "dynamo-operator.clusterScoped" .)) }}

@@ -5,9 +5,9 @@
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ index . 1 }}
 metadata:
-  name: {{ index . 2 }}
+  name: {{ index . 2 | toYaml }}
   {{- with index . 4 }}
-  namespace: {{ . }}
+  namespace: {{ . | toYaml }}
   {{- end }}
   labels:
     {{- include "dynamo-operator.labels" (list (index . 0) (index . 3)) | nindent 4 }}
@@ -19,11 +19,11 @@ metadata:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ index . 1 }}
-  name: {{ index . 2 }}
+  name: {{ index . 2 | toYaml }}
 subjects:
   - kind: ServiceAccount
     name: {{ index . 3 | quote }}
-    namespace: {{ index . 4 }}
+    namespace: {{ index . 4 | toYaml }}
 {{- end }}
 
 {{/* The same for the account of the controller: (list $ KIND ROLE). */}}

@@ -7,7 +7,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ $fullname }}-webhook
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | toYaml }}
   labels:
     {{- include "dynamo-operator.labels" (list . "webhook") | nindent 4 }}
   {{- include "dynamo-operator.annotations" (list . nil) }}
@@ -126,14 +126,14 @@ spec:
             sources:
               # ca.key stays in the Secret.
               - secret:
-                  name: {{ include "dynamo-operator.certificateSecret" . }}
+                  name: {{ include "dynamo-operator.certificateSecret" . | toYaml }}
                   items:
                     - key: tls.crt
                       path: tls.crt
                     - key: tls.key
                       path: tls.key
               - configMap:
-                  name: {{ include "dynamo-operator.factsName" . }}
+                  name: {{ include "dynamo-operator.factsName" . | toYaml }}
                   optional: true
                   items:
                     - key: facts.yaml
