@@ -14,7 +14,7 @@ import plane
 import render
 from control_plane import ApiError, ControlPlane
 from node import requirements
-from node.operator_pods import load_image
+from node.operator_pods import load_image, load_shipped_image
 
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
 OLD_REQUESTS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeploymentrequests"
@@ -24,14 +24,15 @@ SECONDS = 240
 PAUSE = 0.02  # between two requests of a stream
 
 
-def start_cluster(namespace, tags):
-    """A control plane with a node that has the operator's image with each tag, for the tests of a module. The namespace admits only
-    pods of the level `restricted`."""
+def start_cluster(namespace, shipped, tags):
+    """A control plane with a node, for the tests of a module. The node has the image of deploy/image/build with the tag `shipped`, and
+    images of the same programs with each of `tags`. The namespace admits only pods of the level `restricted`."""
     requirements.require_node()
     cluster = ControlPlane(node=True)
     unittest.addModuleCleanup(cluster.stop)
     cluster.start()
     cluster.create_namespace(namespace, {"pod-security.kubernetes.io/enforce": "restricted"})
+    load_shipped_image(cluster, f"dynamo-operator:{shipped}")
     for tag in tags:
         load_image(cluster, f"dynamo-operator:{tag}")
     return cluster

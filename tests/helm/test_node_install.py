@@ -1,5 +1,5 @@
 """Helm with the chart on a real node: install, upgrade, rollback, uninstall, and what goes wrong on the way. The operator's programs
-are pods, its image is loaded into the node, and the start-up check runs. A stream of graphs and requests is created with a dry run
+are pods, the image of deploy/image/build is loaded into the node, and the start-up check runs. A stream of graphs and requests is created with a dry run
 all the time: where the guide says that admission does not stop, none of them may fail. A graph of the real runtime answers chats all
 the time: none of them may fail, and its pods stay.
 
@@ -43,7 +43,7 @@ cluster = None
 
 def setUpModule():
     global cluster
-    cluster = node_release.start_cluster(NAMESPACE, (FIRST, SECOND))
+    cluster = node_release.start_cluster(NAMESPACE, FIRST, [SECOND])
     node_chats.prepare(cluster)
 
 
@@ -86,6 +86,7 @@ class OnANode(node_release.Releases):
                 began = time.time()
                 self.upgrade_under_load(helm)
                 self.check_chats(helm, chats, began)
+                self.evictions_under_load(helm)
                 self.values_are_kept(helm)
                 self.bad_value_changes_nothing(helm)
                 self.bad_image_leaves_the_old_pods(helm)
@@ -109,6 +110,9 @@ class OnANode(node_release.Releases):
             cluster.api("POST", GRAPHS, {**sample("graph.yaml"), "spec": {"services": {}}})
         self.assertIn("vdynamographdeployment.kb.io", str(caught.exception))
         self.tell(f"{helm} install", seconds)
+        output, seconds = self.helm(helm, "test", RELEASE, "--timeout=120s")
+        self.assertRegex(output, r"Phase: +Succeeded")
+        self.tell(f"{helm} test", seconds)
 
     def roles_of_users(self):
         """Kubernetes' own roles view, edit and admin have the rights that the chart gives them, and no others."""
@@ -137,6 +141,30 @@ class OnANode(node_release.Releases):
         self.assertEqual(stream.failures, [])
         self.assertGreater(stream.calls, 50)
         self.serves(SECOND)
+
+    def evictions_under_load(self, helm):
+        """As `kubectl drain` does it: each pod of the webhook is evicted as soon as the disruption budget allows it."""
+        pods = [name for name in self.images() if name.startswith(f"{RELEASE}-webhook-")]
+        refused = []
+
+        def is_evicted(name):
+            body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": NAMESPACE}}
+            try:
+                cluster.api("POST", f"{PODS}/{name}/eviction", body)
+            except ApiError as error:
+                self.assertEqual(error.status, 429, error)
+                refused.append(name)
+                return False
+            return True
+
+        began = time.monotonic()
+        with Admission(cluster) as stream:
+            for name in pods:
+                cluster.wait(lambda name=name: is_evicted(name), 60, f"{name} is evicted")
+            cluster.wait(lambda: len(self.images()) == 3 and not set(pods) & set(self.images()), 60, "both pods are replaced")
+        self.tell(f"{helm} eviction of {len(pods)} pods, refused at first {len(refused)} times", time.monotonic() - began, stream)
+        self.assertEqual((len(pods), stream.failures), (2, []))
+        self.assertIn(pods[1], refused)
 
     def check_chats(self, helm, chats, began):
         """Since then, no request has failed, and no pod of the graph was replaced."""
@@ -269,6 +297,11 @@ class OnANode(node_release.Releases):
         for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
             self.assertEqual(cluster.api("GET", f"{HOOKS}/{kind}")["items"], [])
         cluster.api("POST", f"{GRAPHS}?dryRun=All", sample("graph.yaml"))
+        crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        kept = lambda: [one["metadata"]["name"] for one in cluster.api("GET", crds)["items"] if one["spec"]["group"] == "nvidia.com"]  # noqa: E731
+        self.assertEqual(len(kept()), 7)
+        cluster.kubectl("delete", "-k", charts.CHARTS.parent / "crds", "--timeout=60s")
+        self.assertEqual(kept(), [])
 
 
 if __name__ == "__main__":

@@ -54,18 +54,25 @@ SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 # Without the pull of an image. The webhook's pods start and become ready in this time.
 GAP_SECONDS = 60
+NEWER_FIELD = "searchStrategy"
 cluster = None
 
 
 def setUpModule():
     global cluster
-    cluster = node_release.start_cluster(NAMESPACE, (OLD, OURS))
+    cluster = node_release.start_cluster(NAMESPACE, OURS, [OLD])
     plane.add_kinds(cluster)
 
 
 def image(tag):
     return ("--set", "dynamo-operator.controllerManager.manager.image.repository=dynamo-operator",
             "--set", f"dynamo-operator.controllerManager.manager.image.tag={tag}")  # fmt: skip
+
+
+def fields_of(versions, name):
+    """The fields of the spec in a version of the CRD of requests."""
+    (schema,) = [one["schema"]["openAPIV3Schema"] for one in versions if one["name"] == name]
+    return schema["properties"]["spec"]["properties"]
 
 
 class Switch(node_release.Releases):
@@ -121,10 +128,11 @@ class Switch(node_release.Releases):
         plane.convert(cluster, NAMESPACE, SERVICE, bundle)
 
     def store_old_request(self):
-        """A request that is stored as v1alpha1. Returns its spec."""
+        """A request that is stored as v1alpha1, by a CRD that lacks a field of ours. Returns its spec."""
         versions = cluster.api("GET", plane.CONVERTED)["spec"]["versions"]
         for version in versions:
             version["storage"] = version["name"] == "v1alpha1"
+        del fields_of(versions, "v1beta1")[NEWER_FIELD]
         cluster.api("PATCH", plane.CONVERTED, {"spec": {"versions": versions}}, "application/merge-patch+json")
         document = sample("dgdr-v1alpha1.yaml")
         document["metadata"]["name"] = "stored"
@@ -135,6 +143,9 @@ class Switch(node_release.Releases):
         self.assertEqual(cluster.api("GET", f"{OLD_REQUESTS}/stored")["spec"], spec)
         newer = cluster.api("GET", f"{OLD_REQUESTS.replace('v1alpha1', 'v1beta1')}/stored")
         self.assertEqual(newer["spec"]["model"], spec["model"])
+
+    def knows_newer_field(self):
+        return NEWER_FIELD in fields_of(cluster.api("GET", plane.CONVERTED)["spec"]["versions"], "v1beta1")
 
     def stored_version(self):
         (stored,) = [one["name"] for one in cluster.api("GET", plane.CONVERTED)["spec"]["versions"] if one["storage"]]
@@ -161,7 +172,9 @@ class Switch(node_release.Releases):
                 cluster.wait(self.admits, 60, "the old webhook admits")
                 request = self.store_old_request()
                 before = self.uids()
-                self.switch(helm, "switch")
+                self.assertFalse(self.knows_newer_field())
+                self.switch(helm, "switch", "--reset-then-reuse-values")
+                self.assertTrue(self.knows_newer_field())
                 self.assertEqual(self.uids(), before)
                 self.assertEqual(self.stored_version(), "v1beta1")
                 self.check_old_request(request)
@@ -170,15 +183,15 @@ class Switch(node_release.Releases):
                 self.way_back(helm)
                 self.assertEqual((self.uids(), self.children()), (before, children))
                 self.check_old_request(request)
-                self.switch(helm, "second switch")
+                self.switch(helm, "second switch", "--reuse-values")
                 cluster.wait(lambda: cluster.api("GET", f"{GRAPHS}/qwen")["status"].get("state"), 60, "the graph has a status")
                 self.assertEqual((self.uids(), self.children()), (before, children))
                 self.uninstall(helm)
 
-    def switch(self, helm, what):
-        """As deploy/README.md says it."""
+    def switch(self, helm, what, reuse):
+        """As deploy/README.md says it, with one of the flags that it names."""
         with Admission(cluster) as stream, Backends(cluster, NAMESPACE, SERVICE) as backends:
-            flags = ("--reset-then-reuse-values", *image(OURS), "--wait", f"--timeout={SECONDS}s")
+            flags = (reuse, *image(OURS), "--wait", f"--timeout={SECONDS}s")
             _, seconds = self.helm(helm, "upgrade", RELEASE, self.ours, *flags)
         self.tell(f"{helm} {what}, no ready pod for {backends.gap:.2f} s", seconds, stream)
         self.assertLess(max(stream.gap, backends.gap), GAP_SECONDS)

@@ -2,12 +2,15 @@
 build."""
 
 import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from node import images
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "deploy/lib"))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "deploy/lib"))
 import install as installation  # noqa: E402
 
 NAMESPACE = "dynamo-system"
@@ -23,6 +26,14 @@ FOLDERS = {"/opt/dynamo-operator/crds": installation.CRDS}
 def load_image(cluster, name):
     """Loads the image of the operator into the node, under this name without a registry."""
     cluster.node.load(images.image_of_programs(f"{REGISTRY}/{name}", PROGRAMS, [], folders=FOLDERS))
+
+
+def load_shipped_image(cluster, name):
+    """Builds the image that users get, with deploy/image/build, and loads it under this name without a registry."""
+    with tempfile.TemporaryDirectory(prefix="dynamo-image-") as folder:
+        command = [ROOT / "deploy/image/build", "--name", f"{REGISTRY}/{name}", "--output", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        cluster.node.load(Path(folder) / "dynamo-operator.tar")
 
 
 def install_operator(cluster, folder=installation.BASE, timeout=180):
