@@ -173,12 +173,12 @@ class Mode:
 
     @classmethod
     def scrape(cls, controller):
-        """As Prometheus does it: with the token of an account that may read /metrics. Without it there is no answer."""
-        rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+        """As Prometheus does it: with the token of an account that has the role of the manifests. Without it there is no answer."""
+        roles = [one["metadata"]["name"] for one in cls.cluster.api("GET", f"{RBAC}/clusterroles")["items"]]
+        (reader,) = [name for name in roles if name.endswith("-metrics-reader")]
         subject = {"kind": "ServiceAccount", "name": SCRAPER, "namespace": "default"}
-        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": SCRAPER}
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": reader}
         cls.cluster.api("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": SCRAPER}})
-        cls.cluster.api("POST", f"{RBAC}/clusterroles", {"metadata": {"name": SCRAPER}, "rules": rules})
         binding = {"metadata": {"name": SCRAPER}, "roleRef": reference, "subjects": [subject]}
         cls.cluster.api("POST", f"{RBAC}/clusterrolebindings", binding)
         path = f"/api/v1/namespaces/default/serviceaccounts/{SCRAPER}/token"
