@@ -1,6 +1,6 @@
 """The files of the image: the programs, stripped; what they load of Debian packages, with the licences of these packages and their
-names, where scanners look for them; the licences of what is compiled into the programs; the CRDs; users; the certificates of public authorities. There is no shell, and no program of
-another project."""
+names, where scanners look for them; the licences of what is compiled into the programs; the CRDs; users; the certificates of public
+authorities. There is no shell, and no program of another project."""
 
 import hashlib
 import re
@@ -45,12 +45,12 @@ def write(root, arch):
             _text(root / "usr/share/doc" / package.name / "copyright", debian.licence(package.name))
     _text(root / "etc/passwd", PASSWD)
     _text(root / "etc/group", GROUP)
-    for name, licence in release.notices().items():
-        _text(root / "usr/share/doc" / name / "copyright", licence)
+        headers = debian.headers()
+        for name in release.WITH_NOTICE:
+            _text(root / "usr/share/doc" / name / "copyright", debian.notice(name))
     _copy(ROOT / "LICENSE", root / "usr/share/doc/dynamo-operator/copyright")
     for crd in sorted((ROOT / "deploy/crds").glob("*.yaml")):
         _copy(crd, root / "opt/dynamo-operator/crds" / crd.name)
-    headers = [sbom.Package(_status_of(name)) for name in release.HEADERS]
     return sbom.document(release.version(), arch, packages, headers, [(program.name, _digest(root / program.name)) for program in built])
 
 
@@ -60,7 +60,9 @@ class Debian:
     def __init__(self, root, arch):
         self.root = root
         self.arch = arch
-        programs.unpack(root, arch, PACKAGES, "--skip=cleanup/apt")
+        # The programs of another architecture are compiled with headers of that one.
+        packages = PACKAGES if arch == release.native() else [*PACKAGES, *release.HEADERS]
+        programs.unpack(root, arch, packages, "--skip=cleanup/apt")
         self.archives = sorted((root / "var/cache/apt/archives").glob("*.deb"))
 
     def loaded_by(self, files):
@@ -90,6 +92,16 @@ class Debian:
     def licence(self, package):
         return (self.root / "usr/share/doc" / package / "copyright").read_text(encoding="utf-8")
 
+    def headers(self):
+        """The packages whose headers the programs are compiled with."""
+        if self.arch == release.native():
+            return [sbom.Package(_status_of(name)) for name in release.HEADERS]
+        return [one for one in map(_package, self.archives) if one.name in release.HEADERS]
+
+    def notice(self, package):
+        """The licence of such a package."""
+        return release.notices()[package] if self.arch == release.native() else self.licence(package)
+
     def packages_of(self, image):
         """The packages whose files are in the folder `image`, and those that the certificates and licences are of."""
         ours = {str(path.relative_to(image)) for path in image.rglob("*") if path.is_file()}
@@ -97,11 +109,14 @@ class Debian:
         for archive in self.archives:
             listing = subprocess.run(["dpkg-deb", "--contents", archive], check=True, capture_output=True, text=True).stdout
             names = {line.split(" ./", 1)[1].split(" -> ")[0] for line in listing.splitlines() if " ./" in line}
-            control = subprocess.run(["dpkg-deb", "--field", archive], check=True, capture_output=True, text=True).stdout
-            package = sbom.Package(control)
+            package = _package(archive)
             if {name.removeprefix("usr/") for name in names} & {name.removeprefix("usr/") for name in ours} or package.name == "ca-certificates":
                 found.append(package)
         return found
+
+
+def _package(archive):
+    return sbom.Package(subprocess.run(["dpkg-deb", "--field", archive], check=True, capture_output=True, text=True).stdout)
 
 
 def _status_of(package):

@@ -1,4 +1,5 @@
-"""A bill of materials: an SPDX 2.3 document that names the programs and the Debian packages of an image, and those that are compiled into the programs."""
+"""A bill of materials: an SPDX 2.3 document that names the programs and the Debian packages of an image, and those that are compiled
+into the programs."""
 
 import email
 

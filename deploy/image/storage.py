@@ -21,7 +21,7 @@ class Image:
     compressed: int
 
 
-# Of gzip, which every runtime reads.
+# Every runtime reads gzip.
 SMALLEST = ("--compression-format=gzip", "--compression-level=9")
 
 

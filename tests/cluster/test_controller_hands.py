@@ -2,16 +2,19 @@
 """Replicas and other fields of children that people and other controllers change.
 Run: python3 tests/cluster/test_controller_hands.py
 
-Decisions ctl-Q45 and ctl-Q67. Needs `cmake --build build/release --target dynamo-controller dynamo-webhook`."""
+Decisions ctl-Q45 and ctl-Q67. Needs `cmake --build build/release --target dynamo-controller dynamo-webhook kubectl-dynamo`."""
 
+import subprocess
 import sys
 import threading
 import time
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from ownership import ADAPTER, COMPONENT, Namespace, path_of  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lib")]
+from built import PLUGIN  # noqa: E402
+from ownership import ADAPTER, COMPONENT, GRAPH, Namespace, path_of  # noqa: E402
 
 RECORD = "nvidia.com/dynamo-rendered-replicas"
 
@@ -66,6 +69,37 @@ class Hands(Namespace):
         self.change("Worker", replicas=2)
         self.wait_for_replicas(2)
         self.wait_until_ready()
+
+    def test_the_plugin_scales_and_restarts(self):
+        """`kubectl dynamo scale` and `restart`, and what the controller makes of them."""
+        self.plugin("scale", "g", "Worker", "3")
+        self.wait_for_replicas(3)
+        self.plugin("scale", "g", "Processor", "2")
+        replicas = lambda service: [one["spec"]["replicas"] for one in self.items("Deployment") if f"g-{service}" in one["metadata"]["name"]]  # noqa: E731
+        self.wait(lambda: replicas("processor") == [2], "the adapter has scaled the other service")
+        self.wait_until_ready()
+        before = self.pods()
+        self.assertEqual(len(before), 1 + 3 + 2)
+        self.plugin("restart", "g")
+        restarted = lambda: self.get(GRAPH, "g").get("status", {}).get("restart", {}).get("phase") == "Completed"  # noqa: E731
+        self.wait(restarted, "the restart is complete", 120)
+        self.wait(lambda: len(self.pods()) == 6 and not before & self.pods(), "all pods are new")
+        self.wait_until_ready()
+        before = self.pods()
+        self.plugin("restart", "g", "Frontend")
+        self.wait(lambda: len(self.pods()) == 6 and len(before & self.pods()) == 5, "one pod is new")
+        (old,) = before - self.pods()
+        self.assertIn("frontend", old)
+
+    def plugin(self, *arguments):
+        command = [PLUGIN, *arguments, "-n", self.namespace]
+        ran = subprocess.run(command, env=self.plane.cluster.environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+    def pods(self):
+        """The names of the pods that are not about to end."""
+        found = self.plane.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/pods")["items"]
+        return {one["metadata"]["name"] for one in found if "deletionTimestamp" not in one["metadata"]}
 
     def test_an_adapter_takes_the_replicas_of_a_worker_back(self):
         self.change("Worker", scalingAdapter={"enabled": True})

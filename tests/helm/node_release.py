@@ -103,9 +103,10 @@ class Releases(unittest.TestCase):
         cls.cluster = sys.modules[cls.__module__].cluster
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="dynamo-charts-")))
 
-    def helm(self, helm, *arguments, text="", fails=False):
-        """Returns the output, and how long it took, in seconds."""
-        environment = render.with_cluster(helm, self.cluster.kubeconfig, self.folder)
+    def helm(self, helm, *arguments, text="", fails=False, user=None):
+        """Returns the output, and how long it took, in seconds. Without a `user`, the administrator runs it."""
+        kubeconfig = self.cluster.user_kubeconfig(user) if user else self.cluster.kubeconfig
+        environment = render.with_cluster(helm, kubeconfig, self.folder)
         arguments = (*arguments, "--namespace", self.namespace)
         began = time.monotonic()
         done = render.run(helm, *arguments, text=text, environment=environment, timeout=SECONDS + 60)

@@ -142,12 +142,15 @@ def complaints(trial, rendered):
 
 
 def _ignored(expected, rendered, prefix):
+    """What is wrong with the values without effect: the annotation, the notes and the argument of the controller name exactly these."""
     config = rendered.find("ConfigMap", f"{prefix}-config")
     told = (config or {"metadata": {}})["metadata"].get("annotations", {}).get(IGNORED, "")
-    lines = [f"the annotation does not name {path}: {told!r}" for path in expected if path not in told]
+    named = told.split(", ") if told else []
+    lines = [f"the annotation does not name {path}: {told!r}" for path in expected if path not in named]
+    lines += [f"the annotation names {path} more than once" for path in set(named) if named.count(path) > 1]
     lines += [f"the notes do not name {path}" for path in expected if path not in rendered.notes]
-    if not expected and told:
-        lines.append(f"the annotation names values that have an effect, or are at their default: {told!r}")
+    if more := set(named) - set(expected):
+        lines.append(f"the annotation names values that have an effect, or are at their default: {sorted(more)}")
     controller = rendered.find("Deployment", f"{prefix}-controller-manager")
     logged = [one for one in controller["spec"]["template"]["spec"]["containers"][0]["args"] if one.startswith(LOGGED)]
     if logged != [LOGGED + told] * bool(told):

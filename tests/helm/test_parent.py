@@ -35,6 +35,7 @@ class Parent(unittest.TestCase):
     CASES = (
         (charts.PLATFORM, "dynamo", ("dynamo", "dynamo-operator")),
         (charts.PLATFORM, None, ("dynamo-platform", "dynamo-operator")),
+        (charts.PLATFORM, "dynamo-operator", ("dynamo-operator", "dynamo-operator")),
         (charts.OPERATOR, "inference", ("inference",)),
         (charts.OPERATOR, None, ("dynamo-operator",)),
     )
@@ -63,10 +64,11 @@ class Parent(unittest.TestCase):
             expected[chart] = without_stubs(rendered.objects)
 
         def check(helm, parent, path, placed):
-            if path == ("inference",):
-                return
             rendered = render.template(helm, parent, placed(values), "dynamo-operator")
             self.assertEqual(rendered.refusal, "")
+            if path == ("inference",):
+                self.assertTrue(rendered.find("Deployment", "dynamo-operator-inference-webhook"))
+                return
             self.assertEqual(without_stubs(rendered.objects), expected[charts.OPERATOR if len(path) == 1 else charts.PLATFORM])
 
         self.each(check)

@@ -2,6 +2,7 @@
 
 Only in a full run: it compiles most of the project for arm64, which takes about 20 minutes on two cores."""
 
+import json
 import os
 import subprocess
 import sys
@@ -35,6 +36,10 @@ class Arm64(unittest.TestCase):
             compressed = sum(layer["size"] for layer in layout.manifest["layers"])
             print(f"image for {ARCH}: {compressed / test_image.MEGABYTE:.2f} MB compressed")
             self.assertLess(compressed, test_image.MOST_COMPRESSED)
+            bill = json.loads((output / f"sbom-{ARCH}.spdx.json").read_text(encoding="utf-8"))
+            packages = {one["name"]: one["externalRefs"][0]["referenceLocator"] for one in bill["packages"] if "externalRefs" in one}
+            self.assertLessEqual(set(release.HEADERS), packages.keys())
+            self.assertEqual([locator for locator in packages.values() if not locator.endswith(("arch=arm64", "arch=all"))], [])
             root = Path(folder) / "root"
             root.mkdir()
             layout.unpack(root)

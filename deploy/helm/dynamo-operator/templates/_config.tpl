@@ -16,6 +16,19 @@
 {{ ((.Values.webhook).certificateSecret).name | default "webhook-server-cert" }}
 {{- end }}
 
+{{/* How long certificates of cert-manager are valid, and when they are renewed. */}}
+{{- define "dynamo-operator.certificateTimes" -}}
+{{- $certificate := ((.Values.webhook).certManager).certificate | default dict -}}
+duration: {{ $certificate.duration | default "8760h" }}
+renewBefore: {{ $certificate.renewBefore | default "360h" }}
+{{- end }}
+
+{{- define "dynamo-operator.rootTimes" -}}
+{{- $certificate := (((.Values.webhook).certManager).certificate).rootCA | default dict -}}
+duration: {{ $certificate.duration | default "87600h" }}
+renewBefore: {{ $certificate.renewBefore | default "720h" }}
+{{- end }}
+
 {{/* auto: the controller makes the certificate. manual: cert-manager or the administrator does. */}}
 {{- define "dynamo-operator.certificateMode" -}}
 {{ if or ((.Values.webhook).certManager).enabled ((.Values.webhook).certificateSecret).external }}manual{{ else }}auto{{ end }}

@@ -1,5 +1,15 @@
 {{/* Monitors of the Prometheus operator. */}}
 
+{{/* The ports of the Service of metrics, a YAML list. Versions before 1.0 had a proxy at the port `https`, which comes along with their
+     values. */}}
+{{- define "dynamo-operator.metricsPorts" -}}
+{{- $ports := (.Values.metricsService).ports | default list -}}
+{{- range $ports -}}
+{{- if eq "https" (toString .targetPort) -}}{{- $ports = list -}}{{- end -}}
+{{- end -}}
+{{ toYaml ($ports | default (list (dict "name" "metrics" "port" 8080 "protocol" "TCP" "targetPort" "metrics"))) }}
+{{- end }}
+
 {{/* "true" if monitors are made: (list $ SWITCH). Null: if the cluster is known to have the API. */}}
 {{- define "dynamo-operator.monitors" -}}
 {{- $switch := toString (index . 1) -}}

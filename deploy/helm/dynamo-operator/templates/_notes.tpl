@@ -59,7 +59,8 @@ the controller makes and renews it, in Secret {{ $secret }}
      aliases. */}}
 {{- define "dynamo-operator.charts" -}}
 {{- $names := rest (splitList "/charts/" (trimSuffix "/templates" .Template.BasePath)) -}}
-{{- if and (eq "dynamo-platform" (include "dynamo-operator.parent" .)) (ne "dynamo-operator" (last $names | default "")) -}}
+{{- /* The platform chart calls templates of this one with the path of its own. */ -}}
+{{- if hasKey . "Platform" -}}
 {{- $names = append $names "dynamo-operator" -}}
 {{- end -}}
 {{ dict "names" $names | toJson }}

@@ -29,7 +29,7 @@
 {{- range (include "dynamo-operator.ignored" . | fromJson).all -}}
 {{- $paths = append $paths .path -}}
 {{- end -}}
-{{ join ", " $paths }}
+{{ $paths | uniq | join ", " }}
 {{- end }}
 
 {{/* Seconds of a duration such as 1m30s. */}}
@@ -58,7 +58,10 @@
   answer: no frontend gets an Ingress without {{ $prefix }}dynamo.ingress.className, the name of an IngressClass
 {{- end }}
 {{- $webhook := .Values.webhook | default dict }}
-{{- if and $webhook.caBundle (or ($webhook.certManager).enabled (not ($webhook.certificateSecret).external)) }}
+{{- if and $webhook.caBundle ($webhook.certManager).enabled }}
+- path: webhook.caBundle
+  answer: cert-manager injects the CA
+{{- else if and $webhook.caBundle (not ($webhook.certificateSecret).external) }}
 - path: webhook.caBundle
   answer: it counts only with {{ $prefix }}webhook.certificateSecret.external
 {{- end }}
@@ -121,22 +124,33 @@
 {{- end }}
 {{- end }}
 {{- $exposed := list }}
-{{- range (.Values.metricsService).ports }}{{- $exposed = append $exposed .name }}{{- end }}
-{{- if and $exposed (not (has "metrics" $exposed)) (include "dynamo-operator.monitors" (list . (.Values.metricsService).enabled)) }}
+{{- range include "dynamo-operator.metricsPorts" . | fromYamlArray }}{{- $exposed = append $exposed .name }}{{- end }}
+{{- if and (not (has "metrics" $exposed)) (include "dynamo-operator.monitors" (list . (.Values.metricsService).enabled)) }}
 - path: metricsService.ports
   answer: one port must have the name metrics, which the ServiceMonitor refers to
 {{- end }}
 {{- with (.Values.webhook).certManager }}
 {{- if .enabled }}
-{{- range $path, $certificate := dict "certificate" .certificate "certificate.rootCA" (.certificate).rootCA }}
-{{- $valid := include "dynamo-operator.seconds" ($certificate).duration | float64 }}
-{{- $before := include "dynamo-operator.seconds" ($certificate).renewBefore | float64 }}
-{{- if and $valid (ge $before $valid) }}
-- path: webhook.certManager.{{ $path }}.renewBefore
-  answer: it must be less than {{ $prefix }}webhook.certManager.{{ $path }}.duration
+{{- $issuer := .issuerRef | default dict }}
+{{- if and (or $issuer.kind $issuer.group) (not $issuer.name) }}
+- path: webhook.certManager.issuerRef.name
+  answer: it must name the issuer
+{{- end }}
+{{- $made := list (dict "path" "certificate" "times" (include "dynamo-operator.certificateTimes" $ | fromYaml)) }}
+{{- if not $issuer.name }}
+{{- $made = append $made (dict "path" "certificate.rootCA" "times" (include "dynamo-operator.rootTimes" $ | fromYaml)) }}
+{{- end }}
+{{- range $made }}
+{{- if ge (include "dynamo-operator.seconds" .times.renewBefore | float64) (include "dynamo-operator.seconds" .times.duration | float64) }}
+- path: webhook.certManager.{{ .path }}.renewBefore
+  answer: it must be less than {{ $prefix }}webhook.certManager.{{ .path }}.duration
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" (include "dynamo-operator.fullname" .)) }}
+- path: nameOverride
+  answer: names begin with {{ include "dynamo-operator.fullname" . | quote }}, and may only have lower case letters, digits and -
 {{- end }}
 {{- if and (not $restricted) (not (include "dynamo-operator.clusterScoped" .)) }}
 - path: rbac.clusterScoped

@@ -7,8 +7,8 @@
 {{- $refused := list -}}
 {{- $ignored := list -}}
 {{- range $entry := index . 1 -}}
-{{- $path := $entry.path | default $entry.key -}}
-{{- $parts := ternary (list $path) (splitList "." $path) (hasKey $entry "key") -}}
+{{- $path := $entry.path -}}
+{{- $parts := splitList "." $path -}}
 {{- /* Where a map is expected, another value is judged in place of its member. An empty value counts as absent, but false does not. */ -}}
 {{- $value := dict "it" $values -}}
 {{- range $parts -}}
@@ -42,11 +42,10 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- $keys := list -}}
-{{- range index . 1 -}}{{- if hasKey . "key" -}}{{- $keys = append $keys .key -}}{{- end -}}{{- end -}}
 {{- range $key, $value := $values -}}
-{{- if and (contains "." $key) (not (has $key $keys)) (not (kindIs "invalid" $value)) -}}
-{{- $answer := printf "the dots are part of the key; write a map for each of its parts: %s" (splitList "." $key | join ": {") -}}
+{{- if and (contains "." $key) (not (kindIs "invalid" $value)) -}}
+{{- $parts := splitList "." $key -}}
+{{- $answer := printf "the dots are part of the key; write %s: ...%s" (join ": {" $parts) (repeat (sub (len $parts) 1 | int) "}") -}}
 {{- $refused = append $refused (dict "path" (printf "%s%s" $prefix $key) "answer" $answer) -}}
 {{- end -}}
 {{- end -}}

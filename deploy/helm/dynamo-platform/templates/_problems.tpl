@@ -12,6 +12,12 @@
 
 {{/* Values that do not fit together, as a YAML list of {path, answer}. */}}
 {{- define "dynamo-platform.contradictions" -}}
+{{- with index .Subcharts "dynamo-operator" }}
+{{- if kindIs "invalid" .Values.bundled }}
+- path: {{ include "dynamo-platform.valuePrefix" $ }}dynamo-operator.bundled
+  answer: leave it false; without it Helm installs etcd, Grove and the KAI scheduler
+{{- end }}
+{{- end }}
 {{- $global := .Values.global | default dict -}}
 {{- $names := list -}}
 {{- range $global.imagePullSecrets -}}
