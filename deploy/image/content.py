@@ -43,11 +43,11 @@ def write(root, arch):
         for package in packages:
             _text(root / "var/lib/dpkg/status.d" / package.name, package.control)
             _text(root / "usr/share/doc" / package.name / "copyright", debian.licence(package.name))
-    _text(root / "etc/passwd", PASSWD)
-    _text(root / "etc/group", GROUP)
         headers = debian.headers()
         for name in release.WITH_NOTICE:
             _text(root / "usr/share/doc" / name / "copyright", debian.notice(name))
+    _text(root / "etc/passwd", PASSWD)
+    _text(root / "etc/group", GROUP)
     _copy(ROOT / "LICENSE", root / "usr/share/doc/dynamo-operator/copyright")
     for crd in sorted((ROOT / "deploy/crds").glob("*.yaml")):
         _copy(crd, root / "opt/dynamo-operator/crds" / crd.name)
