@@ -53,5 +53,13 @@ class Restricted(Chart, unittest.TestCase):
     values = {"namespaceRestriction": {"enabled": True}}
 
 
+class RestrictedElsewhere(Chart, unittest.TestCase):
+    """The operator of a namespace runs in another one."""
+
+    namespace, graphs = "operators", "team-a"
+    role = f"{kustomized.RBAC}/namespaces/team-a/roles/{kustomized.MANAGER}"
+    values = {"namespaceRestriction": {"enabled": True, "targetNamespace": "team-a"}}
+
+
 if __name__ == "__main__":
     unittest.main()
