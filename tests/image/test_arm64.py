@@ -26,6 +26,8 @@ TESTS = (
 
 # qemu takes about thirty times as long, so laws are tried on fewer objects.
 FEWER = {**os.environ, "DYNAMO_LAW_OBJECTS": "100"}
+# Program -> the test that is left out: a bound of time, and the start of another program.
+LEFT_OUT = {"unit_lifecycle": "~an object with many members is read at once*", "unit_schema": "~deploy/crds equals the output of*"}
 
 
 @unittest.skipUnless(os.environ.get("DYNAMO_FULL") == "1", "only in a full run")
@@ -80,7 +82,8 @@ class Arm64(unittest.TestCase):
         for path in paths:
             with self.subTest(path.name):
                 began = time.monotonic()
-                run = subprocess.run([*emulator, path], cwd=test_image.ROOT, env=FEWER, capture_output=True, text=True, check=False)
+                left_out = [LEFT_OUT[path.name]] if path.name in LEFT_OUT else []
+                run = subprocess.run([*emulator, path, *left_out], cwd=test_image.ROOT, env=FEWER, capture_output=True, text=True, check=False)
                 self.assertEqual(run.returncode, 0, run.stdout[-4000:] + run.stderr[-1000:])
                 print(f"{path.name} for {ARCH}: {run.stdout.strip().splitlines()[-1]}, {time.monotonic() - began:.0f} s")
 
