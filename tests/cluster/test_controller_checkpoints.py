@@ -354,7 +354,7 @@ class Graphs(unittest.TestCase):
         plane.delete("DynamoCheckpoint", NAMESPACE, "used")
         # The workers start without it.
         plane.cluster.wait(lambda: self.commands("using") == [["python3", "-m", "dynamo.vllm"]], 60, "the workers start anew")
-        self.assertFalse(self.told("using").get("ready", False))
+        plane.cluster.wait(lambda: not self.told("using").get("ready", False), 60, "the status follows")
         self.assertIsNone(get("used"))
 
 

@@ -95,7 +95,8 @@ def paths(of):
 
 
 def exists(path):
-    return any(next(top.glob(path.rstrip("/")), None) is not None for top in (ROOT, DEPLOY))
+    """Whether the repository has the path, or a command of it makes it."""
+    return path.startswith("build/") or any(next(top.glob(path.rstrip("/")), None) is not None for top in (ROOT, DEPLOY))
 
 
 def symptoms():
