@@ -103,7 +103,8 @@ class Model {
   Outcome run() {
     setEndpoints();
     const std::string problem = loraProblem(model_);
-    if (nothingFound()) {
+    // Without a source no endpoint is asked, so only the Services say whether there are slices.
+    if (nothingFound() && (problem.empty() || state_.services == 0)) {
       const std::string message = fmt::format("No endpoint slices found for base model {}",
                                               json::findText(specOf(model_), "baseModelName"));
       set(kServicesFound, ConditionStatus::False, "NoServicesFound", message);

@@ -286,7 +286,11 @@ std::string RequestStatus::profilingMessage(std::string message) const {
     found = json::findText(findCondition(stored_, type::kProfiling), "message");
     found.remove_prefix(std::min(found.find(kHardwareFound), found.size()));
   }
-  return found.empty() ? message : fmt::format("{}. {}", message, found);
+  if (found.empty()) return message;
+  // What was found stays to the end, also behind a long message.
+  const std::string after = fmt::format(". {}", found);
+  const std::size_t room = kMaxConditionMessage - std::min(after.size(), kMaxConditionMessage);
+  return shortened(message, room) + after;
 }
 
 void RequestStatus::prevented() {

@@ -190,7 +190,13 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
   const bool exists = !live.IsNull();
   // The controller may have ended, or not learned of it, after it created the graph.
   const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
-  if (exists && !lifecycle::isOfRequest(live, request_)) {
+  const bool isOurs = exists && lifecycle::isOfRequest(live, request_);
+  if (exists && (adopted || !isOurs) && lifecycle::isBeingDeleted(live)) {
+    // Its name is free soon. Adopted, it would take the request along.
+    Outcome result = status().graphWaits(fmt::format("{} is being deleted", k8s::toText(key)));
+    co_return co_await finish(std::move(result));
+  }
+  if (exists && !isOurs) {
     Outcome result =
         status().nameTaken(fmt::format("{} exists and does not belong to this request", k8s::toText(key)));
     co_return co_await finish(std::move(result));

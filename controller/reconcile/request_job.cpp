@@ -90,7 +90,14 @@ Task<ReconcileResult> RequestReconcile::createJob() {
       co_return co_await finish(std::move(result));
     }
     Ending removed = co_await removeEarlierOutput();
-    if (!isDone(removed)) co_return ReconcileResult{.ending = std::move(removed)};
+    if (!isDone(removed)) {
+      reportPersistent(environment_, k8s::keyOf(request_), {&removed, 1});
+      const bool persists = lifecycle::mustLookAgain(removed) || isPermanent(removed);
+      if (!persists) co_return ReconcileResult{.ending = std::move(removed)};
+      // Finalizers of others keep it, or this operator may not delete it.
+      Outcome result = status().jobWaits(messageOf(removed));
+      co_return co_await finish(std::move(result));
+    }
   }
   const render::Children children = profiling();
   const Finish decide = [&](const lifecycle::Applied& applied) {
@@ -178,6 +185,8 @@ Task<ReconcileResult> RequestReconcile::jobRuns(const Document& job) {
     lifecycle::requeueWithin(failures.requeueAfter, kPodsAgain);
   }
   Outcome outcome = status().jobRuns(failures);
+  // Without its label, the watch does not tell its end.
+  if (!ownJob()) lifecycle::requeueWithin(outcome.requeueAfter, kPodsAgain);
   if (lifecycle::mayRepeat(request_, job)) {
     auto found = co_await read(outputKey());
     if (auto* failed = std::get_if<Ending>(&found)) co_return ReconcileResult{.ending = std::move(*failed)};

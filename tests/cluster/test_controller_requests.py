@@ -137,6 +137,19 @@ def wait_for_event(name, reason):
     plane.cluster.wait(lambda: ("Warning", reason) in events(name), 60, f"an Event {reason} of {name}")
 
 
+HOLD = "example.com/hold"  # a finalizer of somebody else
+
+
+def hold(kind, name):
+    finalizers = plane.get(kind, NAMESPACE, name)["metadata"].get("finalizers", [])
+    plane.patch(kind, NAMESPACE, name, {"metadata": {"finalizers": [*finalizers, HOLD]}})
+
+
+def release(kind, name):
+    finalizers = plane.get(kind, NAMESPACE, name)["metadata"]["finalizers"]
+    plane.patch(kind, NAMESPACE, name, {"metadata": {"finalizers": [one for one in finalizers if one != HOLD]}})
+
+
 def gone(kind, name):
     plane.cluster.wait(lambda: plane.get(kind, NAMESPACE, name) is None, 60, f"{kind} {name} is gone")
 
@@ -568,6 +581,46 @@ class Requests(unittest.TestCase):
             self.assertEqual(now["metadata"]["uid"], one["metadata"]["uid"])
             self.assertEqual((now["metadata"]["labels"], now["metadata"].get("ownerReferences"), now.get("data")),
                              (one["metadata"]["labels"], one["metadata"].get("ownerReferences"), one.get("data")))  # fmt: skip
+
+    def test_a_graph_of_an_earlier_request_that_is_being_deleted(self):
+        """It is not adopted: the request would fail when it is gone. A graph of somebody else is waited for, too."""
+        name = self.profiled(request("leaving"), MADE)
+        wait_for_phase(name, "Deployed")
+        plane.delete(REQUEST, NAMESPACE, name)
+        gone("Job", f"profile-{name}")
+        gone(REQUEST, name)
+        plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        hold(GRAPH, f"{name}-graph")
+        plane.delete(GRAPH, NAMESPACE, f"{name}-graph")
+        before = plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"]
+        time.sleep(1.1)  # the times of creation have seconds
+        self.profiled(request("leaving"), MADE)
+        wait_for_text(name, "DeploymentReady", f"{NAMESPACE}/{name}-graph is being deleted")
+        self.assertEqual(status(name)["phase"], "Deploying")
+        release(GRAPH, f"{name}-graph")
+        wait_for_phase(name, "Deployed")
+        self.assertNotEqual(plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"], before)
+
+    def test_an_output_of_an_earlier_request_that_cannot_be_deleted(self):
+        """A finalizer of somebody else keeps it. The request says so."""
+        name = "kept"
+        write_output(name, "{}")
+        hold("ConfigMap", f"dgdr-output-{name}")
+        self.apply(request(name))
+        wait_for_text(name, "Profiling", f"dgdr-output-{name} is being deleted")
+        self.assertEqual(status(name)["phase"], "Pending")
+        release("ConfigMap", f"dgdr-output-{name}")
+        wait_for_phase(name, "Profiling")
+
+    def test_a_job_without_its_label(self):
+        """The controller does not see its end in the watch, and looks again."""
+        name = self.apply(request("unlabelled"))
+        wait_for_phase(name, "Profiling")
+        labels = plane.get("Job", NAMESPACE, f"profile-{name}")["metadata"]["labels"]
+        plane.patch("Job", NAMESPACE, f"profile-{name}", {"metadata": {"labels": dict.fromkeys(labels)}})
+        write_output(name, MADE.replace("NAME", name))
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Deployed", 120)
 
     def test_a_graph_that_loses_its_labels(self):
         name = self.profiled(request("bare"), MADE)

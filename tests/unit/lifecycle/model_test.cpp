@@ -176,7 +176,12 @@ TEST_CASE("an adapter without a source is told") {
         "spec.source.uri: Required value: must be set when modelType is lora");
   CHECK(loraProblem(model("LoRA")).empty());
   CHECK(loraProblem(model("base", "{}", "")).empty());
-  CHECK(seen.conditions.find("EndpointsReady=False NoEndpoints") != std::string::npos);
+  CHECK(seen.conditions.find("EndpointsReady=False NoEndpoints: spec.source.uri: Required value") !=
+        std::string::npos);
+  CHECK(seen.conditions.find("ServicesFound=True") != std::string::npos);
+  const Seen nothing = outcomeOf(model("lora", "{}", ""), {0, {}, {}});
+  CHECK(nothing.conditions.find("ServicesFound=False NoServicesFound: No endpoint slices found") !=
+        std::string::npos);
 }
 
 TEST_CASE("endpoints that the status has keep their places") {

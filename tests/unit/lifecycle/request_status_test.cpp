@@ -119,6 +119,10 @@ TEST_CASE("discovered hardware is told to the end (decision life-Q27)") {
   CHECK(told(failed).find("Succeeded=False ProfilingFailed: profiling job failed: exit code 1\n") !=
         std::string::npos);
   CHECK(message(failed) == "profiling job failed: exit code 1. Hardware found: node b has 4 GPUs");
+  const std::string log(4000, 'x');
+  const std::string shown = message(RequestStatus{object, kNow, allocator}.profilingFailed(log));
+  CHECK(shown.size() <= kMaxConditionMessage);
+  CHECK(shown.ends_with(". Hardware found: node b has 4 GPUs"));
 }
 
 TEST_CASE("a discovery that cannot be done yet is told when it lasts (decision life-Q43)") {
