@@ -34,7 +34,7 @@
 {{- range $entry.settledBy -}}
 {{- if not (kindIs "invalid" (include "dynamo-operator.valueAt" (list $values (splitList "." .)) | fromJson).it) -}}{{- $verdict = "note" -}}{{- end -}}
 {{- end -}}
-{{- $told := dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." $path)) $path) "answer" ($entry.answer | replace "{prefix}" $prefix) -}}
+{{- $told := dict "path" (include "dynamo-operator.valuePath" (list $prefix $path)) "answer" ($entry.answer | replace "{prefix}" $prefix) -}}
 {{- if eq $verdict "refuse" -}}
 {{- $refused = append $refused $told -}}
 {{- else -}}
@@ -50,6 +50,11 @@
 {{- end -}}
 {{- end -}}
 {{ dict "refused" $refused "ignored" $ignored | toJson }}
+{{- end }}
+
+{{/* A path as the user writes it: (list PREFIX PATH). What all charts share has no prefix. */}}
+{{- define "dynamo-operator.valuePath" -}}
+{{ ternary "" (index . 0) (hasPrefix "global." (index . 1)) }}{{ index . 1 }}
 {{- end }}
 
 {{/* The value at a path: (list VALUES PARTS), as JSON {it: VALUE}, with null if there is none. */}}

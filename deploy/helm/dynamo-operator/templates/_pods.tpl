@@ -88,10 +88,15 @@ affinity:
 {{- end }}
 {{- end }}
 
+{{/* The names of the variables that the chart sets, a YAML list. */}}
+{{- define "dynamo-operator.ownVariables" -}}
+[POD_NAMESPACE, KUBERNETES_CLUSTER_DOMAIN]
+{{- end }}
+
 {{/* Environment variables of the user, and those of the chart, which win. The domain of the cluster is only for the user's eyes: no
      program reads it. */}}
 {{- define "dynamo-operator.env" -}}
-{{- $own := list "POD_NAMESPACE" "KUBERNETES_CLUSTER_DOMAIN" -}}
+{{- $own := include "dynamo-operator.ownVariables" . | fromYamlArray -}}
 {{- range .Values.env }}
 {{- if not (has .name $own) }}
 {{ list . | toYaml }}

@@ -7,11 +7,11 @@
 {{- $judged := include "dynamo-operator.judge" (list .Values $table $prefix) | fromJson -}}
 {{- $refused := $judged.refused -}}
 {{- range include "dynamo-operator.contradictions" . | fromYamlArray -}}
-{{- $refused = append $refused (dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." .path)) .path) "answer" .answer) -}}
+{{- $refused = append $refused (dict "path" (include "dynamo-operator.valuePath" (list $prefix .path)) "answer" .answer) -}}
 {{- end -}}
 {{- $ignored := $judged.ignored -}}
 {{- range include "dynamo-operator.ineffective" . | fromYamlArray -}}
-{{- $ignored = append $ignored (dict "path" (printf "%s%s" (ternary "" $prefix (hasPrefix "global." .path)) .path) "answer" .answer) -}}
+{{- $ignored = append $ignored (dict "path" (include "dynamo-operator.valuePath" (list $prefix .path)) "answer" .answer) -}}
 {{- end -}}
 {{ dict "refused" $refused "ignored" $ignored | toJson }}
 {{- end }}
@@ -81,7 +81,7 @@
   answer: it counts only with {{ $prefix }}dynamo.dockerRegistry.useKubernetesSecret
 {{- end }}
 {{- range .Values.env }}
-{{- if has .name (list "POD_NAMESPACE" "KUBERNETES_CLUSTER_DOMAIN") }}
+{{- if has .name (include "dynamo-operator.ownVariables" $ | fromYamlArray) }}
 - path: env
   answer: the chart sets {{ .name }}{{ if ne .name "POD_NAMESPACE" }}; its place is {{ $prefix }}kubernetesClusterDomain{{ end }}
 {{- end }}
