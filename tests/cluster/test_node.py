@@ -79,7 +79,11 @@ def start_pods(cluster, *names):
     """Starts a pod and two Services of each name, and waits until the pods are ready."""
     objects = [make(name) for name in names for make in (pod, service, headless)]
     cluster.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    cluster.kubectl("wait", "--for=condition=Ready", "pod", *names, "--timeout=90s")
+    cluster.wait(lambda: all(is_ready(found(cluster, "pods", name)) for name in names), 90, f"pods {names} are ready")
+
+
+def is_ready(found_pod):
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in found_pod["status"].get("conditions", ()))
 
 
 def found(cluster, kind, name):

@@ -110,14 +110,16 @@ class Node:
     def start(self, seconds):
         """Starts the components. containerd has the image of the pods' first process before kubelet starts."""
         settings.network(self._files)
-        self.spawn("containerd")
-        self._wait_for(self._files.containerd_socket.exists, seconds, "containerd")
+        self.spawn("containerd", seconds)
         self.load(images.pause_image(settings.PAUSE_IMAGE))
         self.spawn("kubelet")
         self.spawn("kube-proxy")
         self.spawn("names")
 
-    def spawn(self, component):
+    def spawn(self, component, seconds=60):
+        """Returns when containerd serves: a kubelet that cannot connect to it when it starts ends."""
+        if component == "containerd":
+            self._files.containerd_socket.unlink(missing_ok=True)
         files, kubeconfig = self._files, self._layout.kubeconfig
         argv = {
             "containerd": lambda: settings.containerd(files),
@@ -126,6 +128,12 @@ class Node:
             "names": lambda: [sys.executable, "-B", HERE / "names.py", ADDRESS, kubeconfig(settings.NAMES_USER)],
         }[component]()
         self._spawn(component, [shutil.which(str(argv[0]), path="/usr/sbin:/usr/bin:/sbin:/bin") or argv[0], *argv[1:]])
+        if component == "containerd":
+            self._wait_for(self._containerd_serves, seconds, component)
+
+    def _containerd_serves(self):
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self._files.containerd_socket)) == 0
 
     def _spawn(self, component, argv):
         self._supervisor.spawn(component, argv, settings.environment(self._files), self._layout.log(component))
