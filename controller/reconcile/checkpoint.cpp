@@ -1,5 +1,6 @@
 #include "common/lifecycle/checkpoint.h"
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -10,14 +11,19 @@
 #include "common/lifecycle/object.h"
 #include "controller/reconcile/finish.h"
 #include "controller/reconcile/job_pods.h"
+#include "controller/reconcile/kinds.h"
 #include "controller/reconcile/observed.h"
 #include "controller/reconcile/outcome.h"
 #include "controller/reconcile/owner.h"
 #include "controller/reconcile/reconcilers.h"
+#include "controller/reconcile/removal.h"
 #include "controller/reconcile/result.h"
 
 namespace dynamo::controller {
 namespace {
+
+/// How often a Job is looked at that the watch does not see.
+constexpr std::chrono::seconds kJobAgain{15};
 
 void putCopy(Observed& observed, const json::Value& object) {
   kube::Cached read{.object = {}, .ownedFields = {}};
@@ -27,6 +33,18 @@ void putCopy(Observed& observed, const json::Value& object) {
 
 void putItems(Observed& observed, json::Document& list, std::string_view kind) {
   for (const json::Value* item : itemsOf(list, kind)) putCopy(observed, *item);
+}
+
+/// The Job that the status names, if the checkpoint controls it; null if there is none. The watch does not
+/// see one without its label.
+runtime::Task<std::variant<json::Document, lifecycle::Ending>> readUnseenJob(
+    Environment& environment, const json::Document& checkpoint) {
+  k8s::ObjectKey key = keyIn(resourceOf("batch", "Job"), std::string{lifecycle::namespaceOf(checkpoint)},
+                             std::string{json::findText(lifecycle::statusOf(checkpoint), "jobName")});
+  auto found = co_await readObject(environment, std::move(key));
+  const auto* job = std::get_if<json::Document>(&found);
+  if (job == nullptr || job->IsNull() || lifecycle::isControlledBy(*job, checkpoint)) co_return found;
+  co_return json::Document{};
 }
 
 }  // namespace
@@ -48,6 +66,16 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   const json::Value* ended = environment.endedJobs.find(checkpoint);
   if (ended != nullptr && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr)
     putCopy(observed, *ended);
+  bool isUnseen = false;
+  if (lifecycle::followsJob(checkpoint) &&
+      lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr) {
+    auto unseen = co_await readUnseenJob(environment, checkpoint);
+    if (auto* failed = std::get_if<lifecycle::Ending>(&unseen))
+      co_return ReconcileResult{.ending = std::move(*failed)};
+    const json::Document& job = std::get<json::Document>(unseen);
+    isUnseen = !job.IsNull();
+    if (isUnseen) putCopy(observed, job);
+  }
   if (const json::Value* job = lifecycle::jobWhoseFailureIsTold(checkpoint, observed.values())) {
     auto pods = co_await listPodsOf(environment, *job);
     if (auto* failed = std::get_if<lifecycle::Ending>(&pods))
@@ -68,7 +96,10 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
     return lifecycle::checkpointOutcome(checkpoint, children, applied, context, environment.now(),
                                         memory.GetAllocator());
   };
-  co_return co_await applyAndFinish(environment, checkpoint, children, observed, finish, writer, lookedUp);
+  ReconcileResult result =
+      co_await applyAndFinish(environment, checkpoint, children, observed, finish, writer, lookedUp);
+  if (isUnseen) lifecycle::requeueWithin(result.requeueAfter, kJobAgain);
+  co_return result;
 }
 
 }  // namespace dynamo::controller

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "common/lifecycle/object.h"
+#include "controller/reconcile/kinds.h"
 
 namespace dynamo::controller {
 namespace {
@@ -55,6 +56,17 @@ lifecycle::Ending failureOf(const k8s::ObjectKey& key, const kube::ApiError& err
     return lifecycle::Permanent{std::move(message), errorType(error)};
   return lifecycle::Transient{std::move(message), errorType(error),
                               error.retryAfter.value_or(std::chrono::seconds{0})};
+}
+
+runtime::Task<std::variant<json::Document, lifecycle::Ending>> readObject(Environment& environment,
+                                                                          k8s::ObjectKey key) {
+  if (key.name.empty()) co_return json::Document{};
+  auto got = co_await environment.client.get(resourceOf(key.group, key.kind), key.namespaceName, key.name);
+  if (auto* error = std::get_if<kube::ApiError>(&got)) {
+    if (error->reason == kube::Reason::NotFound) co_return json::Document{};
+    co_return failureOf(key, *error);
+  }
+  co_return std::move(std::get<json::Document>(got));
 }
 
 runtime::Task<lifecycle::Ending> removeObject(Environment& environment, const kube::Resource& resource,

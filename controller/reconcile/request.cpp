@@ -113,14 +113,7 @@ std::optional<kube::Cached> RequestReconcile::ownJob() const {
 }
 
 Task<std::variant<Document, Ending>> RequestReconcile::read(k8s::ObjectKey key) {
-  if (key.name.empty()) co_return Document{};
-  const kube::Resource& resource = resourceOf(key.group, key.kind);
-  auto got = co_await environment_.client.get(resource, key.namespaceName, key.name);
-  if (auto* error = std::get_if<kube::ApiError>(&got)) {
-    if (error->reason == kube::Reason::NotFound) co_return Document{};
-    co_return failureOf(key, *error);
-  }
-  co_return std::move(std::get<Document>(got));
+  return readObject(environment_, std::move(key));
 }
 
 Task<ReconcileResult> reconcileRequest(Environment& environment, k8s::ObjectKey key) {

@@ -60,7 +60,9 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   }
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
   std::vector<std::string> left;
-  Ending applied = co_await applyConfigMaps(result.additional, nullptr, left);
+  auto earlier = co_await hasEarlierGraph(result.graph);
+  if (auto* failed = std::get_if<Ending>(&earlier)) co_return ReconcileResult{.ending = std::move(*failed)};
+  Ending applied = co_await applyConfigMaps(result.additional, nullptr, std::get<bool>(earlier), left);
   if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::outputWaits);
   Outcome outcome = outputTaken(result, lifecycle::roomForOutput(request_), left);
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
@@ -96,8 +98,19 @@ Task<ReconcileResult> RequestReconcile::waits(Ending why, Tell tell) {
   co_return co_await finish(std::move(result));
 }
 
+Task<std::variant<bool, Ending>> RequestReconcile::hasEarlierGraph(const Value& generated) {
+  k8s::ObjectKey key =
+      keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment), lifecycle::graphNamespaceOf(request_),
+            lifecycle::graphNameOf(request_, generated));
+  auto found = co_await read(std::move(key));
+  if (auto* failed = std::get_if<Ending>(&found)) co_return std::move(*failed);
+  const Document& graph = std::get<Document>(found);
+  co_return !graph.IsNull() && lifecycle::isOfRequest(graph, request_) &&
+      lifecycle::isEarlierGraph(graph, request_);
+}
+
 Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
-                                               std::vector<std::string>& left) {
+                                               bool earlier, std::vector<std::string>& left) {
   const kube::Resource& resource = resourceOf("", "ConfigMap");
   for (const Value& wanted : lifecycle::additionalConfigMaps(request_, documents, graph, allocator())) {
     const k8s::ObjectKey key = k8s::keyOf(wanted);
@@ -113,11 +126,20 @@ Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documen
           fmt::format("{} exists and does not belong to this request: it stays as it is", k8s::toText(key)));
       continue;
     }
-    if (lifecycle::controllerOf(live) != nullptr &&
-        (graph == nullptr || !lifecycle::isControlledBy(live, *graph))) {
+    const Value* owner = lifecycle::controllerOf(live);
+    if (!live.IsNull() && owner == nullptr && earlier) {
+      // Operators before this one made it without an owner.
+      left.push_back(fmt::format("{} is that of an earlier graph: it stays as it is", k8s::toText(key)));
+      continue;
+    }
+    if (owner != nullptr && (graph == nullptr || !lifecycle::isControlledBy(live, *graph))) {
+      if (graph == nullptr) continue;
+      if (json::findText(owner, "kind") == api::kDynamoGraphDeployment &&
+          json::findText(owner, "name") == lifecycle::nameOf(*graph))
+        co_return lifecycle::Transient{
+            fmt::format("{} belongs to a graph that was deleted: its deletion is awaited", k8s::toText(key))};
       // The pods of another graph use it.
-      if (graph != nullptr)
-        left.push_back(fmt::format("{} belongs to another graph: it stays as it is", k8s::toText(key)));
+      left.push_back(fmt::format("{} belongs to another graph: it stays as it is", k8s::toText(key)));
       continue;
     }
     auto answer = co_await applyChild(environment_.client, resource, key, wanted, true,
@@ -222,7 +244,7 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
   std::vector<std::string> left;
   if (!adopted) {
     const std::vector<Value> documents = lifecycle::additionalDocuments(request_, allocator());
-    Ending applied = co_await applyConfigMaps(documents, &live, left);
+    Ending applied = co_await applyConfigMaps(documents, &live, false, left);
     if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::graphWaits);
   }
   Outcome outcome = status().graphCreated(key.name, adopted);

@@ -53,7 +53,7 @@ class RequestReconcile {
 
   Task<ReconcileResult> finish(Outcome outcome);
   Task<ReconcileResult> notDiscovered(Ending why);
-  /// An object as the API server has it; null if it does not exist, or if it has no name.
+  /// See readObject().
   Task<std::variant<Document, Ending>> read(k8s::ObjectKey key);
   /// The Job of this request in the cache.
   std::optional<kube::Cached> ownJob() const;
@@ -93,9 +93,11 @@ class RequestReconcile {
   Task<ReconcileResult> waits(Ending why, Tell tell);
   /// Applies the ConfigMaps among the documents. One of somebody else or of another graph stays as it is, and
   /// an invalid one is left out, which a text in `left` tells (decision life-Q19). `graph`: their owner;
-  /// nullptr: it does not exist yet.
-  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
+  /// nullptr: it does not exist yet. `earlier`: there is one of an earlier request instead.
+  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph, bool earlier,
                                std::vector<std::string>& left);
+  /// Whether the graph that this one would be called has been left by an earlier request.
+  Task<std::variant<bool, Ending>> hasEarlierGraph(const Value& generated);
   Value forgetGraph();
   /// Why the graph must not be created in the namespace that the request names; empty: it may.
   std::string namespaceProblem() const;

@@ -193,6 +193,18 @@ class Checkpoints(unittest.TestCase):
         wait_for_another_job(name, before)
         wait_for_phase(name, "Creating")
 
+    def test_a_job_without_its_label(self):
+        """The watch does not see it, so the controller reads it."""
+        name = self.apply(checkpoint("unlabelled"))
+        wait_for_phase(name, "Creating")
+        before = job(name)["metadata"]
+        plane.patch("Job", NAMESPACE, f"checkpoint-{name}", {"metadata": {"labels": dict.fromkeys(before["labels"])}})
+        wait_for_rest(plane.audit.entries)
+        seen = [status(name)["phase"], job(name)["metadata"]["uid"]]
+        self.assertEqual(seen, ["Creating", before["uid"]])
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+
     def test_an_image_that_cannot_be_pulled(self):
         name = self.apply(checkpoint("image", image="runtime:missing"))
         plane.cluster.wait(lambda: 'cannot pull image "runtime:missing"' in status(name).get("message", ""), 60, "the cause")

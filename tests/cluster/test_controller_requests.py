@@ -564,23 +564,54 @@ class Requests(unittest.TestCase):
         wait_for_phase(name, "Profiling")
         self.assertIsNone(plane.get("ConfigMap", NAMESPACE, "dgdr-output-again"))
 
-    def test_a_request_of_the_same_name_finds_the_graph_of_the_earlier_one(self):
-        name = self.profiled(request("twice"), CONFIG + MADE)
+    def check_found_again(self, name, change=lambda: None):
+        """A second request of the name finds the graph and the ConfigMap of the first one, and leaves them as they are. `change`: acts
+        in between."""
+        self.profiled(request(name), CONFIG + MADE)
         wait_for_phase(name, "Deployed")
         plane.delete(REQUEST, NAMESPACE, name)
         gone("Job", f"profile-{name}")
         gone(REQUEST, name)
         plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        change()
         both = lambda: [plane.get(kind, NAMESPACE, f"{name}-{rest}") for kind, rest in (("ConfigMap", "config"), (GRAPH, "graph"))]  # noqa: E731
         before = both()
         time.sleep(1.1)  # the times of creation have seconds
-        self.profiled(request("twice"), CONFIG.replace("a: b", "a: c") + MADE.replace("team: a", "team: b"))
+        self.profiled(request(name), CONFIG.replace("a: b", "a: c") + MADE.replace("team: a", "team: b"))
         wait_for_phase(name, "Deployed")
         wait_for_event(name, "DeploymentExists")
         for one, now in zip(before, both()):
             self.assertEqual(now["metadata"]["uid"], one["metadata"]["uid"])
             self.assertEqual((now["metadata"]["labels"], now["metadata"].get("ownerReferences"), now.get("data")),
                              (one["metadata"]["labels"], one["metadata"].get("ownerReferences"), one.get("data")))  # fmt: skip
+
+    def test_a_request_of_the_same_name_finds_the_graph_of_the_earlier_one(self):
+        self.check_found_again("twice")
+
+    def test_a_request_of_the_same_name_finds_a_graph_of_the_reference(self):
+        """Its ConfigMaps have no owner."""
+        name = "inherited"
+        self.check_found_again(name, lambda: plane.patch("ConfigMap", NAMESPACE, f"{name}-config", {"metadata": {"ownerReferences": None}}))
+        wait_for_event(name, "ConfigMapCreationFailed")
+
+    def test_a_config_map_of_a_deleted_graph_is_awaited(self):
+        """It is about to be collected, also if it would do for the new graph of the same name."""
+        name = self.profiled(request("collected"), CONFIG + MADE)
+        wait_for_phase(name, "Deployed")
+        plane.delete(REQUEST, NAMESPACE, name)
+        gone("Job", f"profile-{name}")
+        gone(REQUEST, name)
+        plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        hold("ConfigMap", f"{name}-config")
+        plane.delete(GRAPH, NAMESPACE, f"{name}-graph")
+        gone(GRAPH, f"{name}-graph")
+        self.profiled(request("collected"), CONFIG.replace("a: b", "a: c") + MADE)
+        wait_for_text(name, "DeploymentReady", f"{name}-config belongs to a graph that was deleted")
+        release("ConfigMap", f"{name}-config")
+        wait_for_phase(name, "Deployed")
+        found = plane.get("ConfigMap", NAMESPACE, f"{name}-config")
+        self.assertEqual(found["data"], {"a": "c"})
+        self.assertEqual(found["metadata"]["ownerReferences"][0]["uid"], plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"])
 
     def test_a_graph_of_an_earlier_request_that_is_being_deleted(self):
         """It is not adopted: the request would fail when it is gone. A graph of somebody else is waited for, too."""
