@@ -214,7 +214,8 @@ class FaultProxy:
         if upstream.sock is not None:
             with contextlib.suppress(OSError):
                 upstream.sock.shutdown(socket.SHUT_RDWR)
-        upstream.close()
+        with contextlib.suppress(AttributeError):  # the other thread closes the answer at the same time
+            upstream.close()
 
     def _exchange(self, tls, reader, upstream):
         """Serves one request. Returns whether the connection may be used for another one."""
