@@ -28,6 +28,7 @@ PROGRAMS = {
     "helm3": (f"{HELM3}/cmd/helm", HELM3_STAMPS),
     "helm4": (f"{HELM4}/cmd/helm", {f"{HELM4}/internal/version.version": "v4.1.4"}),
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform", {}),
+    "helm-unittest": ("github.com/helm-unittest/helm-unittest/cmd/helm-unittest", {}),
     "kube-score": ("github.com/zegl/kube-score/cmd/kube-score", {}),
 }
 
