@@ -60,9 +60,14 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   }
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
   std::vector<std::string> left;
-  auto earlier = co_await hasEarlierGraph(result.graph);
-  if (auto* failed = std::get_if<Ending>(&earlier)) co_return ReconcileResult{.ending = std::move(*failed)};
-  Ending applied = co_await applyConfigMaps(result.additional, nullptr, std::get<bool>(earlier), left);
+  bool hasEarlier = false;
+  if (!result.additional.empty()) {
+    auto earlier = co_await hasEarlierGraph(result.graph);
+    if (auto* failed = std::get_if<Ending>(&earlier))
+      co_return co_await waits(std::move(*failed), &RequestStatus::outputWaits);
+    hasEarlier = std::get<bool>(earlier);
+  }
+  Ending applied = co_await applyConfigMaps(result.additional, nullptr, hasEarlier, left);
   if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::outputWaits);
   Outcome outcome = outputTaken(result, lifecycle::roomForOutput(request_), left);
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
