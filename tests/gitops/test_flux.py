@@ -24,7 +24,7 @@ OPERATOR, GRAPHS = "dynamo-operator", "dynamo-graphs"
 TARGET = "demo"
 GRAPH, MODEL = "DynamoGraphDeployment", "DynamoModel"
 CONFIG = 'checkpoint: {enabled: true, storage: {type: s3, s3: {uri: "s3://bucket/prefix"}}}\n'
-# The operator runs as processes here. This stands for its manifests.
+# The operator runs as processes here. This stands for its manifests, which test_flux_node.py has.
 STAND_IN = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "operator", "namespace": "default"}}
 SECONDS = 120
 

@@ -4,7 +4,6 @@
 Needs `cmake --build build/release --target dynamo-controller dynamo-webhook kubectl-dynamo`."""
 
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,9 +17,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cluster"), str(ROOT / "deploy/lib"
 
 import engines  # noqa: E402
 import install as installation  # noqa: E402
+import page  # noqa: E402
 from operator_plane import OperatorPlane, is_ready  # noqa: E402
 
-PAGE = ROOT / "deploy/gitops/README.md"
 GRAPH, NAMESPACE = "DynamoGraphDeployment", "demo"
 SECONDS = 180
 
@@ -36,34 +35,25 @@ def setUpModule():
     controller.wait_until_ready()
 
 
-def blocks():
-    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-
-
 class Page(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.remote = self.folder / "remote.git"
-        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", self.remote], check=True)
+        remote, environment = page.remote(plane.cluster, self.folder)
         programs = self.folder / "bin"
         programs.mkdir()
         flux = programs / "flux"
-        arguments = f"{HERE / 'reconcile.py'} {self.remote} {plane.cluster.kubeconfig} {NAMESPACE}"
-        wanted = "reconcile kustomization dynamo-graphs --with-source"
+        arguments = f"{HERE / 'reconcile.py'} {remote} {plane.cluster.kubeconfig} {NAMESPACE}"
+        wanted = "reconcile kustomization dynamo-graphs --with-source --timeout=30m"
         flux.write_text(f'#!/bin/sh\n[ "$*" = "{wanted}" ] && exec {sys.executable} {arguments}\n', encoding="utf-8")
         flux.chmod(0o755)
-        environment = plane.cluster.environment()
-        author = {f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         path = f"{programs}:{Path(installation.WEBHOOK).parent}:{environment['PATH']}"
-        self.environment = {**environment, **author, "PATH": path, "OPERATOR": str(ROOT), "REMOTE": str(self.remote)}
+        self.environment = {**environment, "PATH": path}
         self.repository = self.folder
 
     def run_block(self, text):
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.repository, env=self.environment,
-                              capture_output=True, text=True, timeout=SECONDS, check=False)
-        self.assertEqual(done.returncode, 0, f"{text}\n{done.stdout}{done.stderr}")
-        self.repository = self.folder / "deployments"
-        return done.stdout
+        output = page.run(text, self.repository, self.environment, SECONDS)
+        self.repository = self.folder / page.CLONE
+        return output
 
     def images(self):
         path = "/apis/apps/v1/namespaces/demo/deployments"
@@ -71,7 +61,7 @@ class Page(unittest.TestCase):
         return {one["image"].rpartition(":")[2] for one in containers}
 
     def test_the_commands_of_the_page(self):
-        into_git, applied, reviewed, merged, back = blocks()
+        into_git, applied, reviewed, merged, back = page.blocks()
         self.run_block(into_git)
         operator = plane.cluster.kubectl("kustomize", self.repository / "operator").stdout
         self.assertIn("image: registry.example.com/dynamo-operator:0.1.0", operator)
@@ -94,7 +84,7 @@ class Page(unittest.TestCase):
 
 class Rules(unittest.TestCase):
     def test_the_rules_of_the_page_are_those_of_the_file(self):
-        (printed,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+        (printed,) = re.findall(r"^```yaml\n(.*?)^```$", page.PAGE.read_text(encoding="utf-8"), re.M | re.S)
         data = yaml.safe_load(engines.ARGOCD_CM.read_text(encoding="utf-8"))["data"]
         rules = {key: text for key, text in data.items() if ".ignoreDifferences." in key}
         self.assertEqual(yaml.safe_load(printed), rules)
