@@ -17,6 +17,7 @@
 #include "common/lifecycle/object.h"
 #include "common/lifecycle/pod_failures.h"
 #include "common/render/checkpoint.h"
+#include "common/render/checkpoint_job.h"
 #include "common/render/hash.h"
 
 namespace dynamo::lifecycle {
@@ -266,6 +267,13 @@ class Checkpoint {
 
 bool followsJob(const Value& checkpoint) {
   return isCreating(checkpoint);
+}
+
+std::string unseenJobName(const Value& checkpoint) {
+  if (phaseOf(checkpoint).empty() || isOver(checkpoint)) return "";
+  const std::string_view told = json::findText(statusOf(checkpoint), "jobName");
+  if (!told.empty()) return std::string{told};
+  return fmt::format("{}{}", render::kCheckpointJobPrefix, nameOf(checkpoint));
 }
 
 render::Children checkpointChildren(const Value& checkpoint, Observed observed,

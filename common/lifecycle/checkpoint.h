@@ -9,6 +9,7 @@
 // Ready     may be gone                               final
 // Failed    may be gone                               Pending when the spec has changed
 
+#include <string>
 #include <string_view>
 
 #include "common/json/value.h"
@@ -27,6 +28,10 @@ inline constexpr std::string_view kJobCompleted = "JobCompleted";
 
 /// Whether the checkpoint is Creating: it tells how its Job ends.
 bool followsJob(const json::Value& checkpoint);
+
+/// The name of the Job that the checkpoint may have although its watch does not show one: it may have lost
+/// its label. Empty: it has none, or its Job tells nothing any more.
+std::string unseenJobName(const json::Value& checkpoint);
 
 /// What a reconcile of a DynamoCheckpoint writes first: its Job if there is none and one is needed. A Job
 /// that exists is never changed, because its pods run. `checkpoint` must not be being deleted.

@@ -249,13 +249,13 @@ bool isOfRequest(const Value& object, const Value& request) {
          labelOf(object, api::dgdr::kTrackingLabels[1]) == namespaceOf(request);
 }
 
-bool isEarlierGraph(const Value& graph, const Value& request) {
+bool isOlderThanRequest(const Value& object, const Value& request) {
   // Both times are of the API server.
-  const auto createdAt = [](const Value& object) {
-    return parseTime(json::findText(metadataOf(object), "creationTimestamp"));
+  const auto createdAt = [](const Value& each) {
+    return parseTime(json::findText(metadataOf(each), "creationTimestamp"));
   };
   const auto since = createdAt(request);
-  const auto created = createdAt(graph);
+  const auto created = createdAt(object);
   return !since || !created || *created < *since;
 }
 

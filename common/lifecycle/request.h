@@ -88,7 +88,7 @@ std::vector<json::Value> additionalDocuments(const json::Value& request, json::A
 /// Whether an object has the labels of the request.
 bool isOfRequest(const json::Value& object, const json::Value& request);
 
-/// Whether a graph was there before the request, so that another request of this name has made it.
-bool isEarlierGraph(const json::Value& graph, const json::Value& request);
+/// Whether an object was there before the request, so that an earlier request of this name has made it.
+bool isOlderThanRequest(const json::Value& object, const json::Value& request);
 
 }  // namespace dynamo::lifecycle

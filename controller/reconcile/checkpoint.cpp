@@ -1,6 +1,7 @@
 #include "common/lifecycle/checkpoint.h"
 
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -35,12 +36,11 @@ void putItems(Observed& observed, json::Document& list, std::string_view kind) {
   for (const json::Value* item : itemsOf(list, kind)) putCopy(observed, *item);
 }
 
-/// The Job that the status names, if the checkpoint controls it; null if there is none. The watch does not
-/// see one without its label.
-runtime::Task<std::variant<json::Document, lifecycle::Ending>> readUnseenJob(
-    Environment& environment, const json::Document& checkpoint) {
-  k8s::ObjectKey key = keyIn(resourceOf("batch", "Job"), std::string{lifecycle::namespaceOf(checkpoint)},
-                             std::string{json::findText(lifecycle::statusOf(checkpoint), "jobName")});
+/// The Job of this name if the checkpoint controls it; null if there is none.
+runtime::Task<std::variant<json::Document, lifecycle::Ending>> readOwnJob(Environment& environment,
+                                                                          const json::Document& checkpoint,
+                                                                          std::string name) {
+  k8s::ObjectKey key = keyIn(resourceOf("batch", "Job"), lifecycle::namespaceOf(checkpoint), name);
   auto found = co_await readObject(environment, std::move(key));
   const auto* job = std::get_if<json::Document>(&found);
   if (job == nullptr || job->IsNull() || lifecycle::isControlledBy(*job, checkpoint)) co_return found;
@@ -67,14 +67,14 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   if (ended != nullptr && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr)
     putCopy(observed, *ended);
   bool isUnseen = false;
-  if (lifecycle::followsJob(checkpoint) &&
-      lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr) {
-    auto unseen = co_await readUnseenJob(environment, checkpoint);
-    if (auto* failed = std::get_if<lifecycle::Ending>(&unseen))
+  std::string name = lifecycle::unseenJobName(checkpoint);
+  if (!name.empty() && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr) {
+    auto found = co_await readOwnJob(environment, checkpoint, std::move(name));
+    if (auto* failed = std::get_if<lifecycle::Ending>(&found))
       co_return ReconcileResult{.ending = std::move(*failed)};
-    const json::Document& job = std::get<json::Document>(unseen);
+    const json::Document& job = std::get<json::Document>(found);
     isUnseen = !job.IsNull();
-    if (isUnseen) putCopy(observed, job);
+    if (isUnseen) observeJob(environment.cache, job, observed);
   }
   if (const json::Value* job = lifecycle::jobWhoseFailureIsTold(checkpoint, observed.values())) {
     auto pods = co_await listPodsOf(environment, *job);

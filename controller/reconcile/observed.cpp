@@ -136,4 +136,11 @@ Observed observeCheckpoint(const kube::Cache& cache, const Value& checkpoint) {
   return observed;
 }
 
+void observeJob(const kube::Cache& cache, const Value& job, Observed& observed) {
+  addAll(observed, cache.ownedBy(namespaceOf(job), lifecycle::uidOf(job)));
+  kube::Cached copy{.object = {}, .ownedFields = {}};
+  copy.object.CopyFrom(job, copy.object.GetAllocator());
+  observed.put(std::move(copy));
+}
+
 }  // namespace dynamo::controller

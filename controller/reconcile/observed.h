@@ -35,5 +35,7 @@ Observed observeComponent(const kube::Cache& cache, const json::Value& deploymen
 
 /// Returns the objects for lifecycle::checkpointOutcome: the Job of the checkpoint and its pods.
 Observed observeCheckpoint(const kube::Cache& cache, const json::Value& checkpoint);
+/// Adds a copy of a Job that the cache does not have, and its pods.
+void observeJob(const kube::Cache& cache, const json::Value& job, Observed& observed);
 
 }  // namespace dynamo::controller

@@ -60,14 +60,14 @@ Task<ReconcileResult> RequestReconcile::takeOutput(const Document& configMap) {
   }
   const auto& result = std::get<lifecycle::ProfilingOutput>(output);
   std::vector<std::string> left;
-  bool hasEarlier = false;
+  bool adopts = false;
   if (!result.additional.empty()) {
-    auto earlier = co_await hasEarlierGraph(result.graph);
-    if (auto* failed = std::get_if<Ending>(&earlier))
+    auto adopted = co_await adoptsGraph(result.graph);
+    if (auto* failed = std::get_if<Ending>(&adopted))
       co_return co_await waits(std::move(*failed), &RequestStatus::outputWaits);
-    hasEarlier = std::get<bool>(earlier);
+    adopts = std::get<bool>(adopted);
   }
-  Ending applied = co_await applyConfigMaps(result.additional, nullptr, hasEarlier, left);
+  Ending applied = co_await applyConfigMaps(result.additional, nullptr, adopts, left);
   if (!isDone(applied)) co_return co_await waits(std::move(applied), &RequestStatus::outputWaits);
   Outcome outcome = outputTaken(result, lifecycle::roomForOutput(request_), left);
   Ending written = co_await carryOut(environment_, request_, outcome, writer_);
@@ -103,19 +103,17 @@ Task<ReconcileResult> RequestReconcile::waits(Ending why, Tell tell) {
   co_return co_await finish(std::move(result));
 }
 
-Task<std::variant<bool, Ending>> RequestReconcile::hasEarlierGraph(const Value& generated) {
-  k8s::ObjectKey key =
-      keyIn(resourceOf(api::kGroup, api::kDynamoGraphDeployment), lifecycle::graphNamespaceOf(request_),
-            lifecycle::graphNameOf(request_, generated));
-  auto found = co_await read(std::move(key));
+Task<std::variant<bool, Ending>> RequestReconcile::adoptsGraph(const Value& generated) {
+  const std::string name = lifecycle::graphNameOf(request_, generated);
+  auto found = co_await readOwnGraph(name);
   if (auto* failed = std::get_if<Ending>(&found)) co_return std::move(*failed);
   const Document& graph = std::get<Document>(found);
   co_return !graph.IsNull() && lifecycle::isOfRequest(graph, request_) &&
-      lifecycle::isEarlierGraph(graph, request_);
+      lifecycle::isOlderThanRequest(graph, request_) && !lifecycle::isBeingDeleted(graph);
 }
 
 Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documents, const Value* graph,
-                                               bool earlier, std::vector<std::string>& left) {
+                                               bool adopts, std::vector<std::string>& left) {
   const kube::Resource& resource = resourceOf("", "ConfigMap");
   for (const Value& wanted : lifecycle::additionalConfigMaps(request_, documents, graph, allocator())) {
     const k8s::ObjectKey key = k8s::keyOf(wanted);
@@ -132,8 +130,8 @@ Task<Ending> RequestReconcile::applyConfigMaps(const std::vector<Value>& documen
       continue;
     }
     const Value* owner = lifecycle::controllerOf(live);
-    if (!live.IsNull() && owner == nullptr && earlier) {
-      // Operators before this one made it without an owner.
+    if (!live.IsNull() && owner == nullptr && adopts && lifecycle::isOlderThanRequest(live, request_)) {
+      // The reference makes ConfigMaps without an owner.
       left.push_back(fmt::format("{} is that of an earlier graph: it stays as it is", k8s::toText(key)));
       continue;
     }
@@ -216,7 +214,7 @@ Task<ReconcileResult> RequestReconcile::createGraph() {
   }
   const bool exists = !live.IsNull();
   // The controller may have ended, or not learned of it, after it created the graph.
-  const bool adopted = exists && lifecycle::isEarlierGraph(live, request_);
+  const bool adopted = exists && lifecycle::isOlderThanRequest(live, request_);
   const bool isOurs = exists && lifecycle::isOfRequest(live, request_);
   if (exists && (adopted || !isOurs) && lifecycle::isBeingDeleted(live)) {
     // Its name is free soon. Adopted, it would take the request along.

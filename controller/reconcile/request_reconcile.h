@@ -93,11 +93,12 @@ class RequestReconcile {
   Task<ReconcileResult> waits(Ending why, Tell tell);
   /// Applies the ConfigMaps among the documents. One of somebody else or of another graph stays as it is, and
   /// an invalid one is left out, which a text in `left` tells (decision life-Q19). `graph`: their owner;
-  /// nullptr: it does not exist yet. `earlier`: there is one of an earlier request instead.
-  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph, bool earlier,
+  /// nullptr: it does not exist yet. `adopts`: see adoptsGraph().
+  Task<Ending> applyConfigMaps(const std::vector<Value>& documents, const Value* graph, bool adopts,
                                std::vector<std::string>& left);
-  /// Whether the graph that this one would be called has been left by an earlier request.
-  Task<std::variant<bool, Ending>> hasEarlierGraph(const Value& generated);
+  /// Whether a graph of an earlier request has the name that the generated one would get. It is adopted as it
+  /// is (decision life-Q9).
+  Task<std::variant<bool, Ending>> adoptsGraph(const Value& generated);
   Value forgetGraph();
   /// Why the graph must not be created in the namespace that the request names; empty: it may.
   std::string namespaceProblem() const;

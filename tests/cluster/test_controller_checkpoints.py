@@ -64,6 +64,10 @@ def wait_for_phase(name, phase, seconds=60):
         raise AssertionError(f"{name} has {status(name)}") from error
 
 
+def wait_for_message(name, text):
+    plane.cluster.wait(lambda: text in status(name).get("message", ""), 60, f"the message of {name} has {text}")
+
+
 def pods_of_job(name):
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=job-name%3Dcheckpoint-{name}"
     return plane.cluster.api("GET", path)["items"]
@@ -193,21 +197,47 @@ class Checkpoints(unittest.TestCase):
         wait_for_another_job(name, before)
         wait_for_phase(name, "Creating")
 
+    def unlabel(self, name):
+        labels = job(name)["metadata"]["labels"]
+        plane.patch("Job", NAMESPACE, f"checkpoint-{name}", {"metadata": {"labels": dict.fromkeys(labels)}})
+
     def test_a_job_without_its_label(self):
         """The watch does not see it, so the controller reads it."""
-        name = self.apply(checkpoint("unlabelled"))
-        wait_for_phase(name, "Creating")
-        before = job(name)["metadata"]
-        plane.patch("Job", NAMESPACE, f"checkpoint-{name}", {"metadata": {"labels": dict.fromkeys(before["labels"])}})
+        name = self.apply(checkpoint("unlabelled", image="runtime:missing", backoffLimit=0))
+        wait_for_message(name, 'cannot pull image "runtime:missing"')
+        first = job(name)["metadata"]["uid"]
+        self.unlabel(name)
         wait_for_rest(plane.audit.entries)
-        seen = [status(name)["phase"], job(name)["metadata"]["uid"]]
-        self.assertEqual(seen, ["Creating", before["uid"]])
+        self.assertIn('cannot pull image "runtime:missing"', status(name)["message"])
+        self.assertEqual([status(name)["phase"], job(name)["metadata"]["uid"]], ["Creating", first])
+        (pod,) = pods_of_job(name)
+        ended = {"name": "main", "image": "i", "imageID": "i", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 3}}}
+        change = {"status": {"phase": "Failed", "containerStatuses": [ended]}}
+        plane.patch("Pod", NAMESPACE, pod["metadata"]["name"], change, "status")
+        wait_for_phase(name, "Failed")
+        # It makes room for a Job with the new spec.
+        plane.apply(checkpoint("unlabelled", backoffLimit=0))
+        wait_for_another_job(name, first)
         end_pod(name, "Succeeded")
         wait_for_phase(name, "Ready")
 
+    def test_a_job_without_its_label_that_the_status_does_not_name(self):
+        """The status that told of the Job was lost."""
+        name = self.apply(checkpoint("unnamed"))
+        wait_for_phase(name, "Creating")
+        before = job(name)["metadata"]["uid"]
+        controller.stop()
+        self.unlabel(name)
+        plane.patch("DynamoCheckpoint", NAMESPACE, name, {"status": {"phase": "Pending", "jobName": None, "conditions": None}}, "status")
+        controller.start()
+        wait_for_phase(name, "Creating")
+        end_pod(name, "Succeeded")
+        wait_for_phase(name, "Ready")
+        self.assertEqual(job(name)["metadata"]["uid"], before)
+
     def test_an_image_that_cannot_be_pulled(self):
         name = self.apply(checkpoint("image", image="runtime:missing"))
-        plane.cluster.wait(lambda: 'cannot pull image "runtime:missing"' in status(name).get("message", ""), 60, "the cause")
+        wait_for_message(name, 'cannot pull image "runtime:missing"')
         self.assertEqual(status(name)["phase"], "Creating")
         self.check_events(name, [("Warning", "ImagePullFailed")])
 

@@ -614,23 +614,27 @@ class Requests(unittest.TestCase):
         self.assertEqual(found["metadata"]["ownerReferences"][0]["uid"], plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"])
 
     def test_a_graph_of_an_earlier_request_that_is_being_deleted(self):
-        """It is not adopted: the request would fail when it is gone. A graph of somebody else is waited for, too."""
-        name = self.profiled(request("leaving"), MADE)
+        """It is not adopted: the request would fail when it is gone. A graph of somebody else is waited for, too. A ConfigMap without an
+        owner is that of the next graph."""
+        name = self.profiled(request("leaving"), CONFIG + MADE)
         wait_for_phase(name, "Deployed")
         plane.delete(REQUEST, NAMESPACE, name)
         gone("Job", f"profile-{name}")
         gone(REQUEST, name)
         plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        plane.patch("ConfigMap", NAMESPACE, f"{name}-config", {"metadata": {"ownerReferences": None}})
         hold(GRAPH, f"{name}-graph")
         plane.delete(GRAPH, NAMESPACE, f"{name}-graph")
         before = plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"]
         time.sleep(1.1)  # the times of creation have seconds
-        self.profiled(request("leaving"), MADE)
+        self.profiled(request("leaving"), CONFIG.replace("a: b", "a: c") + MADE)
         wait_for_text(name, "DeploymentReady", f"{NAMESPACE}/{name}-graph is being deleted")
         self.assertEqual(status(name)["phase"], "Deploying")
         release(GRAPH, f"{name}-graph")
         wait_for_phase(name, "Deployed")
-        self.assertNotEqual(plane.get(GRAPH, NAMESPACE, f"{name}-graph")["metadata"]["uid"], before)
+        after, config = (plane.get(kind, NAMESPACE, f"{name}-{rest}") for kind, rest in ((GRAPH, "graph"), ("ConfigMap", "config")))
+        self.assertNotEqual(after["metadata"]["uid"], before)
+        self.assertEqual((config["data"], config["metadata"]["ownerReferences"][0]["uid"]), ({"a": "c"}, after["metadata"]["uid"]))
 
     def test_an_output_of_an_earlier_request_that_cannot_be_deleted(self):
         """A finalizer of somebody else keeps it. The request says so."""

@@ -269,6 +269,25 @@ TEST_CASE("a Job that is being deleted tells how it has ended (decision life-Q51
   CHECK(reconcile(checkpoint("{}"), Objects{{earlier}}).phase == "Pending");
 }
 
+TEST_CASE("a checkpoint may have a Job that its watch does not show") {
+  struct Row {
+    const char* status;
+    int generation;
+    const char* job;
+  };
+  const Row rows[] = {{"{}", 1, ""},  // it had none yet
+                      {"{'phase':'Pending'}", 1, "checkpoint-c"},
+                      {"{'phase':'Creating','jobName':'another'}", 1, "another"},
+                      {kCreating, 1, "checkpoint-c"},
+                      {kFailed, 1, ""},
+                      {kFailed, 2, "checkpoint-c"},  // it makes room for another one
+                      {"{'phase':'Ready','jobName':'checkpoint-c'}", 2, ""}};
+  for (const Row& row : rows) {
+    CAPTURE(row.status, row.generation);
+    CHECK(unseenJobName(checkpoint(row.status, kLabelled, row.generation)) == row.job);
+  }
+}
+
 TEST_CASE("a failure is that of the spec of the Job (decision ctl-Q74)") {
   const json::Document edited = checkpoint(kCreating, kLabelled, 2);
   const Seen runs = reconcile(edited, Objects{{job("{'active':1}")}});

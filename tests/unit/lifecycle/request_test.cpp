@@ -183,7 +183,7 @@ TEST_CASE("a graph that exists was created by this request or by an earlier one 
     constexpr std::string_view kObject = "{{'metadata':{{'creationTimestamp':{}}}}}";
     const json::Document made = parsed(fmt::format(fmt::runtime(kObject), row.created));
     const json::Document asked = parsed(fmt::format(fmt::runtime(kObject), row.request));
-    CHECK(isEarlierGraph(made, asked) == row.earlier);
+    CHECK(isOlderThanRequest(made, asked) == row.earlier);
   }
 }
 
