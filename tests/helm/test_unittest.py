@@ -30,10 +30,11 @@ class Suites(unittest.TestCase):
 
     def test_they_find_changes(self):
         """Each of these changes of the chart makes a suite fail."""
-        for file, old, new in (
-            ("values.yaml", "failurePolicy: Fail", "failurePolicy: Ignore"),
-            ("templates/_pods.tpl", '"readOnlyRootFilesystem" true', '"readOnlyRootFilesystem" false'),
-            ("templates/problems.yaml", "{{- fail", "{{- print"),
+        for suite, file, old, new in (
+            ("webhooks", "values.yaml", "failurePolicy: Fail", "failurePolicy: Ignore"),
+            ("pods", "templates/_pods.tpl", '"readOnlyRootFilesystem" true', '"readOnlyRootFilesystem" false'),
+            ("refusals", "templates/problems.yaml", "{{- fail", "{{- print"),
+            ("restricted", "templates/rbac-manager.yaml", '(list . "Role" ', '(list . "ClusterRole" '),
         ):
             with self.subTest(file):
                 path = Path(self.chart, file)
@@ -41,9 +42,9 @@ class Suites(unittest.TestCase):
                 self.assertIn(old, text)
                 path.write_text(text.replace(old, new), encoding="utf-8")
                 done = self.run_suites()
-                self.assertNotEqual(done.returncode, 0, done.stdout)
-                self.assertIn(" FAIL ", done.stdout)
                 path.write_text(text, encoding="utf-8")
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertRegex(done.stdout, rf" FAIL .*/{suite}_test.yaml")
 
 
 if __name__ == "__main__":
