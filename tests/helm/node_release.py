@@ -47,7 +47,7 @@ def sample(file):
 class Admission:
     """Creates a graph, and a request of v1alpha1, which is converted, again and again, with a dry run. Attributes after the block:
     calls, failures (texts), longest (seconds of the slowest call), and gap (seconds between the last answer before a failure and the
-    first after it, at most)."""
+    first after it, or the end, at most)."""
 
     def __init__(self, cluster):
         self._cluster = cluster
@@ -77,6 +77,8 @@ class Admission:
             if failed:
                 self.gap = max(self.gap, now - answered)
             answered, failed = now, False
+        if failed:
+            self.gap = max(self.gap, time.monotonic() - answered)
 
     def _failure(self, path, document):
         """Why the API server does not admit the object as the webhook would; None if it does."""
