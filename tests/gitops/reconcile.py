@@ -1,5 +1,5 @@
-"""The command `flux reconcile kustomization NAME --with-source --timeout=30m` of test_page.py: applies the graphs of a Git repository with Flux's
-library and waits, as Flux does with the settings of flux.yaml.
+"""The command `flux reconcile kustomization NAME --with-source --timeout=30m` of test_page.py: applies the graphs of a Git repository
+with Flux's library and waits, as Flux does with the settings of flux.yaml.
 
     python3 reconcile.py REPOSITORY KUBECONFIG NAMESPACE"""
 
