@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,10 +27,11 @@ from operator_plane import CONTROLLER_USER, AuditLog, ProxiedController, describ
 
 import install as installation  # noqa: E402
 import recordings  # noqa: E402
+from built import PLUGIN  # noqa: E402
 from child_crds import install_child_crds  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from operator_config import config_of, role_names  # noqa: E402
-from reference_objects import GRAPH, HASH, call, key_of  # noqa: E402
+from reference_objects import GRAPH, HASH, Case, call, key_of  # noqa: E402
 from reference_sets import Set, changed, templates, without_scripts  # noqa: E402
 
 FULL = os.environ.get("DYNAMO_FULL") == "1"
@@ -303,6 +305,52 @@ class Takeover(unittest.TestCase):
             if time.monotonic() > deadline:
                 self.fail(f"these objects stay: {found}")
             time.sleep(0.3)
+
+
+class Plugin(unittest.TestCase):
+    """`kubectl dynamo` beside an older operator: a graph, as the reference has written it, and no webhook of ours."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            recorded = Set("lws", recordings.unpack("graphs", folder), random.Random(0), None)
+        documents = next(case for case in recorded.cases if case.name == "r1-015").documents.values()
+        cls.case = Case(recorded.recordings["r1-015"], documents, "plugin")
+        cls.case.create(plane.cluster)
+        cls.name = cls.case.graph()["metadata"]["name"]
+        cls.addClassCleanup(call, plane.cluster, "DELETE", cls.case.path(GRAPH, cls.name))
+
+    def run_plugin(self, *arguments, text=""):
+        place = ("--namespace", self.case.namespace, "--kubeconfig", plane.cluster.kubeconfig)
+        return subprocess.run([PLUGIN, *arguments, *place], input=text, capture_output=True, text=True, check=False)
+
+    def graph(self):
+        return call(plane.cluster, "GET", self.case.path(GRAPH, self.name))
+
+    def test_what_only_reads(self):
+        before = self.graph()
+        manifest = json.dumps({**self.case.documents[self.name], "metadata": {"name": self.name, "namespace": self.case.namespace}})
+        for arguments, statuses, words in (
+            (("status", self.name), (0, 1), [self.name, "Worker"]),
+            (("why", self.name), (0, 1), [f"{self.name} is "]),
+            (("events", self.name), (0,), []),
+            (("diff", "-f", "-"), (1,), ["Deployment"]),
+        ):
+            with self.subTest(arguments[0]):
+                done = self.run_plugin(*arguments, text=manifest)
+                self.assertIn(done.returncode, statuses, done.stdout + done.stderr)
+                self.assertEqual(done.stderr, "")
+                for word in words:
+                    self.assertIn(word, done.stdout)
+        self.assertEqual(self.graph()["metadata"]["generation"], before["metadata"]["generation"])
+
+    def test_what_writes(self):
+        done = self.run_plugin("scale", self.name, "Worker", "3")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.graph()["spec"]["services"]["Worker"]["replicas"], 3)
+        done = self.run_plugin("restart", self.name)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(self.graph()["spec"]["restart"]["id"])
 
 
 if __name__ == "__main__":
