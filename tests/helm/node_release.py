@@ -1,6 +1,7 @@
 """What the tests with a release on a real node share: the image of the operator, a stream of admissions, and Helm."""
 
 import copy
+import ssl
 import sys
 import tempfile
 import threading
@@ -125,6 +126,21 @@ class Releases(unittest.TestCase):
         with Admission(self.cluster) as stream:
             time.sleep(1)
         return stream.calls > 0 and not stream.failures
+
+    def forbidden_requests(self):
+        """The lines of the controller's metrics about requests that it had no right to."""
+        selector = "control-plane%3Dcontroller-manager"
+        pods = self.cluster.api("GET", f"/api/v1/namespaces/{self.namespace}/pods?labelSelector={selector}")["items"]
+        context = ssl._create_unverified_context()
+        texts = []
+        for pod in pods:
+            with self.cluster.node.connect(pod["status"]["podIP"], 8080) as plain, context.wrap_socket(plain) as connection:
+                head = f"GET /metrics HTTP/1.0\r\nHost: metrics\r\nAuthorization: Bearer {self.cluster.admin_token}\r\n\r\n"
+                connection.sendall(head.encode())
+                with connection.makefile("r", encoding="utf-8") as reader:
+                    texts.append(reader.read())
+        self.assertTrue(texts and all('rest_client_requests_total{code="200"' in text for text in texts), texts)
+        return [line for text in texts for line in text.splitlines() if 'rest_client_requests_total{code="403"' in line]
 
     def children(self):
         """Name -> (uid, generation) of the Deployments of graphs."""

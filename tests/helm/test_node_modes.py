@@ -59,7 +59,8 @@ class Mode:
         """What he does after."""
 
     def check(self):
-        """A graph gets defaults, a wrong one is refused, and the controller makes a Deployment for each service."""
+        """A graph gets defaults, a wrong one is refused, and the controller makes a Deployment for each service, with the rights that it
+        has."""
         graphs = f"/apis/nvidia.com/v1alpha1/namespaces/{self.graphs}/dynamographdeployments"
         document = sample("graph.yaml")
         name, document["metadata"]["namespace"] = document["metadata"]["name"], self.graphs
@@ -73,6 +74,7 @@ class Mode:
         cluster.wait(lambda: len(children()) == len(document["spec"]["services"]), 60, "each service has a Deployment")
         cluster.api("DELETE", f"{graphs}/{name}")
         cluster.wait(lambda: not children(), 60, "the children are gone")
+        self.assertEqual(self.forbidden_requests(), [])
 
 
 class OneNamespace(Mode, node_release.Releases):
