@@ -53,9 +53,16 @@ class Arm64(unittest.TestCase):
             for program in test_image.PROGRAMS:
                 run = subprocess.run([*emulator, root / program, "--version"], capture_output=True, text=True, check=False)
                 self.assertEqual((run.returncode, run.stderr), (0, ""))
+                test_image.assert_hardened(self, root / program)
             graph = test_image.ROOT / "deploy/samples/graph.yaml"
             run = subprocess.run([*emulator, root / "dynamo-webhook", "check", "-f", graph], capture_output=True, text=True, check=False)
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_hardening_and_paths(self):
+        for program in programs.build(ARCH):
+            with self.subTest(program.name):
+                test_image.assert_hardened(self, program)
+                test_image.assert_no_path(self, program)
 
     def test_landing_pads_and_signed_addresses(self):
         for program in programs.build(ARCH):

@@ -16,7 +16,9 @@ sys.path.insert(0, str(ROOT / "deploy/lib"))
 import release  # noqa: E402
 
 ARCHIVE = ROOT / "build/image/dynamo-operator.tar"
+RELEASED = ROOT / "build/release/bin"
 PROGRAMS = ("dynamo-controller", "dynamo-webhook")
+PLUGIN = "kubectl-dynamo"
 MEGABYTE = 1_000_000
 MOST_COMPRESSED = 11 * MEGABYTE
 
@@ -143,8 +145,37 @@ class Image(unittest.TestCase):
             self.assertEqual(Layout(clone / "build/image/dynamo-operator.tar").listed["digest"], self.layout.listed["digest"])
 
     def test_no_path_of_the_build_is_in_the_programs(self):
+        for program in (*(self.root / name for name in PROGRAMS), RELEASED / PLUGIN):
+            with self.subTest(program.name):
+                assert_no_path(self, program)
+
+    def test_the_programs_are_hardened(self):
+        """Those of the image are stripped copies of the release programs."""
         for program in PROGRAMS:
-            self.assertNotIn(str(ROOT).encode(), (self.root / program).read_bytes())
+            with self.subTest(program):
+                assert_hardened(self, self.root / program)
+
+
+def assert_no_path(test, program):
+    """The program does not tell in which folder it was built."""
+    test.assertFalse(str(ROOT).encode() in program.read_bytes(), f"{program} has {ROOT} in it")
+
+
+# Lines of hardening-check. It does not fail when it says "unknown".
+PROTECTIONS = (
+    "Position Independent Executable", "Stack protected", "Fortify Source functions", "Read-only relocations", "Immediate binding",
+)  # fmt: skip
+
+
+def unprotected(program):
+    """What of PROTECTIONS the program lacks, the exit status of hardening-check, and what it has printed."""
+    run = subprocess.run(["hardening-check", "--nocfprotection", program], capture_output=True, text=True, check=False)
+    return [one for one in PROTECTIONS if f"\n {one}: yes" not in run.stdout], run.returncode, run.stdout + run.stderr
+
+
+def assert_hardened(test, program):
+    missing, status, report = unprotected(program)
+    test.assertEqual((missing, status), ([], 0), report)
 
 
 def count(program, *instructions, objdump="objdump"):
@@ -153,24 +184,41 @@ def count(program, *instructions, objdump="objdump"):
     return [len(re.findall(rf"\t{one}", run.stdout)) for one in instructions]
 
 
+UNPROTECTED = """
+#include <string.h>
+#include <stdio.h>
+int main(int count, char **words) {
+  char text[64];
+  strcpy(text, words[count - 1]);
+  return printf("%s", text);
+}
+"""
+
+
 class Hardening(unittest.TestCase):
     """What Debian hardens its programs with. The start files of Debian 12's C library lack the marker of control flow integrity,
     so the linker drops it, although all code of ours has the landing pads."""
 
     def test_release_programs(self):
-        for program in (*PROGRAMS, "kubectl-dynamo"):
+        for program in (*PROGRAMS, PLUGIN):
             with self.subTest(program):
-                command = ["hardening-check", "--nocfprotection", ROOT / "build/release/bin" / program]
-                run = subprocess.run(command, capture_output=True, text=True, check=False)
-                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+                assert_hardened(self, RELEASED / program)
+
+    def test_a_program_without_protection_is_found(self):
+        with tempfile.TemporaryDirectory(prefix="dynamo-hardening-test-") as folder:
+            source, program = Path(folder) / "plain.c", Path(folder) / "plain"
+            source.write_text(UNPROTECTED, encoding="ascii")
+            flags = "-O1 -no-pie -fno-stack-protector -U_FORTIFY_SOURCE -Wl,-z,norelro -Wl,-z,lazy".split()
+            subprocess.run(["gcc", *flags, "-o", program, source], check=True)
+            self.assertEqual(unprotected(program)[:2], (list(PROTECTIONS), 1))
 
     @unittest.skipUnless(release.native() == "amd64", "these are instructions of amd64")
     def test_landing_pads_and_probes_of_the_stack(self):
         """hardening-check does not fail without them."""
-        for program in (*PROGRAMS, "kubectl-dynamo"):
+        for program in (*PROGRAMS, PLUGIN):
             with self.subTest(program):
                 # Coroutines, virtual functions and callbacks are called through pointers. Frames of over a page are few.
-                pads, probes = count(ROOT / "build/release/bin" / program, "endbr64", r"orq\s+\$0x0,")
+                pads, probes = count(RELEASED / program, "endbr64", r"orq\s+\$0x0,")
                 self.assertGreater(pads, 1000)
                 self.assertGreater(probes, 5)
 

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "deploy/image"), str(ROOT / "deploy/lib")]
 import go_programs  # noqa: E402
+import programs  # noqa: E402
 import storage  # noqa: E402
 
 PUBLISH = ROOT / "deploy/image/publish"
@@ -42,6 +43,20 @@ def start_registry(test, folder):
         return address
 
 
+def write_both(folder, texts):
+    """Writes an archive for both architectures into the new folder, as `build --arch amd64 --arch arm64` does. Each image has one file
+    with a text in the place of programs, because a build for another architecture takes long. Returns the archive, and the digests of
+    the images by architecture."""
+    made = []
+    with storage.Storage(folder / "storage") as store:
+        for arch, text in texts.items():
+            (folder / arch).mkdir()
+            (folder / arch / "programs").write_text(text, encoding="ascii")
+            made.append(store.commit(folder / arch, arch, {"org.opencontainers.image.title": "stand-in"}, 0))
+        store.write(made, "dynamo-operator:0.1.0", folder / "both.tar")
+    return folder / "both.tar", {one.arch: one.digest for one in made}
+
+
 @unittest.skipUnless(os.environ.get("DYNAMO_FULL"), "the registry only in a full run")
 class Publish(unittest.TestCase):
     @classmethod
@@ -61,8 +76,14 @@ class Publish(unittest.TestCase):
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return run.stdout.strip() if status == 0 else run.stderr
 
-    def push(self, name):
-        return self.run_publish("push", f"{self.registry}/{name}:0.1.0")
+    def push(self, name, *more):
+        return self.run_publish("push", f"{self.registry}/{name}:0.1.0", *more)
+
+    def move_signatures(self, repository, digest, other):
+        """Puts the signatures of one image beside another one, as somebody may who can write to the registry."""
+        source, target = (f"docker://{repository}:{each.replace(':', '-')}.sig" for each in (digest, other))
+        command = ["skopeo", "copy", "--src-tls-verify=false", "--dest-tls-verify=false", source, target]
+        subprocess.run(command, check=True, capture_output=True)
 
     def test_the_digest_stays(self):
         self.assertEqual(self.push("a/operator"), f"{self.registry}/a/operator@{storage.digest_of(ARCHIVE)}")
@@ -85,21 +106,44 @@ class Publish(unittest.TestCase):
         image = self.push("c/operator")
         self.run_publish("sign", image, "--key", self.keys["ours"][0])
         layout = self.folder / "other"
-        tags = "--src-tls-verify=false", "--dest-tls-verify=false"
-        subprocess.run(["skopeo", "copy", tags[0], f"docker://{image}", f"dir:{layout}"], check=True, capture_output=True)
+        subprocess.run(["skopeo", "copy", "--src-tls-verify=false", f"docker://{image}", f"dir:{layout}"], check=True, capture_output=True)
         manifest = layout / "manifest.json"
         manifest.write_text(manifest.read_text(encoding="utf-8") + "\n", encoding="utf-8")
         pushed = subprocess.run(
-            ["skopeo", "copy", tags[1], f"--digestfile={self.folder}/digest", f"dir:{layout}", f"docker://{self.registry}/c/operator:other"],
+            ["skopeo", "copy", "--dest-tls-verify=false", f"--digestfile={self.folder}/digest", f"dir:{layout}", f"docker://{self.registry}/c/operator:other"],
             capture_output=True, text=True, check=False)  # fmt: skip
         self.assertEqual(pushed.returncode, 0, pushed.stderr)
         repository, _, digest = image.partition("@")
         other = (self.folder / "digest").read_text(encoding="ascii").strip()
         self.assertNotEqual(other, digest)
-        source, target = (f"docker://{repository}:{each.replace(':', '-')}.sig" for each in (digest, other))
-        subprocess.run(["skopeo", "copy", *tags, source, target], check=True, capture_output=True)
+        self.move_signatures(repository, digest, other)
         refused = self.run_publish("verify", f"{repository}@{other}", "--key", self.keys["ours"][1], status=1)
         self.assertIn("none of 1 signatures", refused)
+
+    def test_both_architectures(self):
+        """The registry gets the index with both images, unchanged. The signature is that of the index, which has the digests of the
+        images: an index with one other image is another index."""
+        (private, public), texts = self.keys["ours"], {arch: f"programs for {arch}" for arch in programs.TRIPLETS}
+        archive, digests = write_both(self.folder / "both", texts)
+        image = self.push("f/operator", "--archive", archive)
+        repository, _, digest = image.partition("@")
+        self.assertEqual(digest, storage.digest_of(archive))
+        for arch in texts:
+            with self.subTest(arch):
+                pulled = self.folder / f"{arch}.digest"
+                command = ["skopeo", "copy", f"--override-arch={arch}", "--src-tls-verify=false", f"--digestfile={pulled}"]
+                subprocess.run([*command, f"docker://{image}", f"dir:{self.folder}/{arch}"], check=True, capture_output=True)
+                self.assertEqual(pulled.read_text(encoding="ascii").strip(), digests[arch])
+        self.run_publish("sign", image, "--key", private)
+        self.run_publish("verify", image, "--key", public)
+        for arch in texts:
+            refused = self.run_publish("verify", f"{repository}@{digests[arch]}", "--key", public, status=1)
+            self.assertIn("none of 0 signatures", refused)
+        other_archive, other_digests = write_both(self.folder / "other-both", {**texts, "arm64": "other programs"})
+        self.assertEqual({arch for arch in texts if other_digests[arch] == digests[arch]}, {"amd64"})
+        other = self.run_publish("push", f"{repository}:other", "--archive", other_archive)
+        self.move_signatures(repository, digest, other.partition("@")[2])
+        self.assertIn("none of 1 signatures", self.run_publish("verify", other, "--key", public, status=1))
 
     def test_signatures_of_others_stay_as_they_are(self):
         """They may have a certificate, or may be broken."""
