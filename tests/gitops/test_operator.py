@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The operator's own manifests in Git: neither Flux nor Argo CD sees a difference after the controller has put its CA into them,
-and both see what a user has changed. For all folders of deploy/kustomize.
+and both see what a user has changed. For all folders of deploy/kustomize, and for the chart of the operator.
 
 Needs `cmake --build build/release --target dynamo-controller`."""
 
@@ -34,7 +34,8 @@ PATCH = "application/strategic-merge-patch+json"
 
 
 class Manifests(NamedTuple):
-    """A folder of deploy/kustomize, components that an overlay adds to it, and flags of its controller."""
+    """A folder of deploy/kustomize, components that an overlay adds to it, and flags of its controller. Without a folder: the chart with
+    its default values."""
 
     folder: str
     components: tuple = ()
@@ -50,7 +51,10 @@ ALL = {
     "restricted": Manifests("restricted"),
     "sharded": Manifests("overlays/sharded", flags=("--shard=0/4",)),
     CERT_MANAGER: Manifests("base", (CERT_MANAGER,)),
+    "chart": Manifests(""),
 }
+# Where the chart is installed.
+RELEASE, RELEASE_NAMESPACE = "dynamo-operator", "inference-system"
 # Kinds of others without their schemas.
 OTHERS = [
     ("cert-manager.io", "Issuer"),
@@ -68,7 +72,8 @@ def setUpModule():
     cluster = ControlPlane(components=("etcd", "apiserver", "controller-manager"))
     cluster.start()
     unittest.addModuleCleanup(cluster.stop)
-    cluster.create_namespace("team-a")
+    for name in ("team-a", RELEASE_NAMESPACE):
+        cluster.create_namespace(name)
     for group, kind in OTHERS:
         plural = f"{kind.lower()}s"
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -96,6 +101,8 @@ def account_of(objects):
 
 
 def folder_of(manifests):
+    if not manifests.folder:
+        return chart_of("--no-hooks")
     if not manifests.components:
         return installation.rendered(cluster, KUSTOMIZE / manifests.folder)
     with tempfile.TemporaryDirectory() as folder:
@@ -106,6 +113,15 @@ def folder_of(manifests):
         }
         Path(folder, "kustomization.yaml").write_text(yaml.safe_dump(overlay), encoding="utf-8")
         return installation.rendered(cluster, folder)
+
+
+def chart_of(*flags):
+    """What Helm renders of the chart, with these flags."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = charts.lay(folder, charts.OPERATOR, notes=False)
+        made = render.template("helm3", chart, {}, RELEASE, RELEASE_NAMESPACE, flags)
+    assert not made.refusal, made.refusal
+    return made.objects
 
 
 def is_crd(one):
@@ -160,11 +176,9 @@ class Order(unittest.TestCase):
 
     def test_the_check_of_the_chart_comes_after_everything(self):
         """In the chart it is a hook of Helm, together with what it needs."""
-        with tempfile.TemporaryDirectory() as folder:
-            rendered_chart = render.template("helm3", charts.lay(folder, charts.OPERATOR, notes=False), {})
-        self.assertEqual(rendered_chart.refusal, "")
-        orders = engines.argo_order(rendered_chart.objects)
-        hooks = {one["kind"]: set(phases) for one, (phases, _) in zip(rendered_chart.objects, orders, strict=True) if phases}
+        objects = chart_of()
+        orders = engines.argo_order(objects)
+        hooks = {one["kind"]: set(phases) for one, (phases, _) in zip(objects, orders, strict=True) if phases}
         self.assertIn("Job", hooks)
         self.assertTrue(all(phases == {"PostSync"} for phases in hooks.values()), hooks)
 
@@ -172,9 +186,10 @@ class Order(unittest.TestCase):
 class Drift(unittest.TestCase):
     maxDiff = None
 
-    def test_every_folder(self):
+    def test_every_folder_and_the_chart(self):
         there = {str(path.parent.relative_to(KUSTOMIZE)) for path in KUSTOMIZE.rglob("kustomization.yaml")}
-        used = {one.folder for one in ALL.values()} | {f"components/{name}" for one in ALL.values() for name in one.components}
+        used = {one.folder for one in ALL.values() if one.folder}
+        used |= {f"components/{name}" for one in ALL.values() for name in one.components}
         self.assertEqual(there, used | {"crds"})
         for name, manifests in ALL.items():
             with self.subTest(name):

@@ -17,6 +17,8 @@ from variants import VARIANTS
 # Objects that the controller or cert-manager makes, by the end of their names.
 # The controller makes both.
 FACTS, CERTIFICATE = "-facts", "webhook-server-cert"
+# Seconds for which a webhook serves after SIGTERM by default, and then has for requests in progress.
+DEFAULT_DELAY, FOR_REQUESTS = 10, 15
 
 
 def matches(selector, labels):
@@ -275,11 +277,24 @@ class Wiring(unittest.TestCase):
             self.assertNotEqual(deployment["spec"]["template"]["metadata"], after["spec"]["template"]["metadata"])
 
     def test_a_pod_that_ends_serves_until_nobody_asks_it(self):
-        """The time before SIGKILL has room for the time in which it still serves, and for requests in progress."""
+        """The time before SIGKILL is longer than the time in which it still serves and that for requests in progress."""
         for title, _, deployment in self.each("Deployment"):
             with self.subTest(title):
                 if deployment["metadata"]["name"].endswith("-webhook"):
-                    self.assertGreaterEqual(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 30)
+                    self.assert_has_time(deployment, DEFAULT_DELAY)
+        for delay, seconds in (("0s", 0), ("120s", 120), ("1m59.5s", 119.5), ("2h", 7200)):
+            with self.subTest(delay):
+                values = {"extraConfig": {"server": {"webhook": {"shutdownDelay": delay}}}}
+                rendered = render.template("helm3", self.charts[charts.OPERATOR], values, "dynamo-operator")
+                self.assertEqual(rendered.refusal, "")
+                self.assert_has_time(rendered.find("Deployment", "dynamo-operator-webhook"), seconds)
+
+    def assert_has_time(self, deployment, delay):
+        self.assertGreater(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], delay + FOR_REQUESTS)
+
+    def test_the_default_delay_is_that_of_the_program(self):
+        sample = yaml.safe_load((charts.CHARTS.parent / "samples/operator-config.yaml").read_text(encoding="utf-8"))
+        self.assertEqual(sample["server"]["webhook"]["shutdownDelay"], f"{DEFAULT_DELAY}s")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,16 @@ from operator_plane import OperatorPlane, condition_of, graph, is_ready  # noqa:
 DEMO = "monitored"
 SECRET = "webhook-server-cert"
 REQUESTS = "/apis/nvidia.com/{}/namespaces/" + DEMO + "/dynamographdeploymentrequests?dryRun=All"
-# Series about one object or one namespace. None of them means that there is no such object.
+# Series about one object or about the objects of one namespace. None of them means that there is no such object.
 PER_OBJECT = {
+    "dynamo_operator_graph_desired_replicas",
+    "dynamo_operator_graph_missing_replicas",
     "dynamo_operator_graph_not_ready_since_timestamp_seconds",
     "dynamo_operator_graph_rolling_update_start_timestamp_seconds",
+    "dynamo_operator_reconcile_duration_seconds_bucket",
+    "dynamo_operator_reconcile_errors_total",
+    "dynamo_operator_reconcile_total",
+    "dynamo_operator_resources_total",
 }
 # The labels by which the reference's panels select and group.
 REFERENCE_LABELS = {
@@ -88,18 +94,19 @@ class Scrape(unittest.TestCase):
     def wait_for(self, expression, what):
         return plane.cluster.wait(lambda: prometheus.query(expression), 90, what)
 
-    def test_1_an_idle_operator_has_the_series_of_the_alerts(self):
+    def test_1_an_idle_operator_has_the_series_of_alerts_and_dashboards(self):
         found = scraped()
-        checked = 0
-        for rule in monitored.alerts():
-            for metric, labels in monitored.selectors(rule["expr"]):
-                if metric in PER_OBJECT:
-                    self.assertNotIn(metric, found)
-                    continue
-                with self.subTest(rule["alert"], metric=metric, labels=labels):
-                    self.assertTrue(has(found, metric, labels))
-                    checked += 1
-        self.assertGreater(checked, 12)
+        queries = [(rule["alert"], rule["expr"]) for rule in monitored.alerts()]
+        queries += [query for file in monitored.DASHBOARDS for query in monitored.expressions(file)]
+        asked = set()
+        for title, query in queries:
+            selectors = monitored.selectors(query)
+            self.assertNotEqual(selectors, [], query)
+            for metric, labels in selectors:
+                asked.add(metric)
+                with self.subTest(title, metric=metric, labels=labels):
+                    self.assertEqual(has(found, metric, labels), metric not in PER_OBJECT)
+        self.assertEqual(PER_OBJECT - asked, set())
         rules = plane.cluster.wait(self.evaluated_rules, 60, "Prometheus evaluates the rules, and no alert is pending")
         self.assertEqual({rule["health"] for rule in rules}, {"ok"}, rules)
         # Denials count from 0.

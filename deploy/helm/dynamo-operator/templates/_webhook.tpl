@@ -51,8 +51,8 @@ spec:
       hostNetwork: true
       dnsPolicy: ClusterFirstWithHostNet
       {{- end }}
-      # At the end the pod is not ready but serves for 10 s, and then has up to 15 s for requests in progress.
-      terminationGracePeriodSeconds: 40
+      # After SIGTERM the pod is not ready but serves for shutdownDelay, and then has up to 15 s for requests in progress.
+      terminationGracePeriodSeconds: {{ include "dynamo-operator.webhookGraceSeconds" . }}
       securityContext:
         {{- include "dynamo-operator.podSecurityContext" . | nindent 8 }}
       {{- include "dynamo-operator.scheduling" (list . $own) | nindent 6 }}
@@ -141,6 +141,14 @@ spec:
         {{- with $own.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+{{- end }}
+
+{{/* How long a pod of the webhook may take to end: its shutdownDelay, which is 10s by default, and 30 s more, in whole seconds. */}}
+{{- define "dynamo-operator.webhookGraceSeconds" -}}
+{{- $parts := list "server" "webhook" "shutdownDelay" -}}
+{{- $delay := (include "dynamo-operator.valueAt" (list .Values.extraConfig $parts) | fromJson).it -}}
+{{- if kindIs "invalid" $delay -}}{{- $delay = "10s" -}}{{- end -}}
+{{ add 30 (include "dynamo-operator.seconds" $delay | float64 | ceil | int) }}
 {{- end }}
 
 {{/* The ports of the pods of the webhook, as YAML. Null counts as absent. */}}
