@@ -26,14 +26,8 @@ namespace {
 /// How often a Job is looked at that the watch does not see.
 constexpr std::chrono::seconds kJobAgain{15};
 
-void putCopy(Observed& observed, const json::Value& object) {
-  kube::Cached read{.object = {}, .ownedFields = {}};
-  read.object.CopyFrom(object, read.object.GetAllocator());
-  observed.put(std::move(read));
-}
-
 void putItems(Observed& observed, json::Document& list, std::string_view kind) {
-  for (const json::Value* item : itemsOf(list, kind)) putCopy(observed, *item);
+  for (const json::Value* item : itemsOf(list, kind)) observed.putCopy(*item);
 }
 
 /// The Job of this name if the checkpoint controls it; null if there is none.
@@ -65,7 +59,7 @@ runtime::Task<ReconcileResult> reconcileCheckpoint(Environment& environment, k8s
   Observed observed = observeCheckpoint(environment.cache, checkpoint);
   const json::Value* ended = environment.endedJobs.find(checkpoint);
   if (ended != nullptr && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr)
-    putCopy(observed, *ended);
+    observed.putCopy(*ended);
   bool isUnseen = false;
   std::string name = lifecycle::unseenJobName(checkpoint);
   if (!name.empty() && lifecycle::findControlled(observed.values(), "Job", checkpoint) == nullptr) {

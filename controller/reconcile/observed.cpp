@@ -75,6 +75,12 @@ void Observed::put(kube::Cached object) {
   index_.insert_or_assign(std::move(key), &objects_.back());
 }
 
+void Observed::putCopy(const Value& object) {
+  kube::Cached copy{.object = {}, .ownedFields = {}};
+  copy.object.CopyFrom(object, copy.object.GetAllocator());
+  put(std::move(copy));
+}
+
 const kube::Cached* Observed::find(const k8s::ObjectKey& key) const {
   const auto found = index_.find(key);
   return found == index_.end() ? nullptr : found->second;
@@ -138,9 +144,7 @@ Observed observeCheckpoint(const kube::Cache& cache, const Value& checkpoint) {
 
 void observeJob(const kube::Cache& cache, const Value& job, Observed& observed) {
   addAll(observed, cache.ownedBy(namespaceOf(job), lifecycle::uidOf(job)));
-  kube::Cached copy{.object = {}, .ownedFields = {}};
-  copy.object.CopyFrom(job, copy.object.GetAllocator());
-  observed.put(std::move(copy));
+  observed.putCopy(job);
 }
 
 }  // namespace dynamo::controller

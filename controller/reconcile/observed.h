@@ -15,6 +15,8 @@ class Observed {
  public:
   /// Adds an object or replaces the object with the same key.
   void put(kube::Cached object);
+  /// The same with a copy of an object that is not from the cache.
+  void putCopy(const json::Value& object);
   void remove(const k8s::ObjectKey& key) { index_.erase(key); }
   /// Returns the object, or nullptr if it does not exist.
   const kube::Cached* find(const k8s::ObjectKey& key) const;
