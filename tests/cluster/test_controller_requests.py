@@ -564,15 +564,20 @@ class Requests(unittest.TestCase):
         wait_for_phase(name, "Profiling")
         self.assertIsNone(plane.get("ConfigMap", NAMESPACE, "dgdr-output-again"))
 
-    def check_found_again(self, name, change=lambda: None):
-        """A second request of the name finds the graph and the ConfigMap of the first one, and leaves them as they are. `change`: acts
-        in between."""
+    def leave_graph(self, name):
+        """A request is deployed and deleted. Its graph and ConfigMap are left."""
         self.profiled(request(name), CONFIG + MADE)
         wait_for_phase(name, "Deployed")
         plane.delete(REQUEST, NAMESPACE, name)
         gone("Job", f"profile-{name}")
         gone(REQUEST, name)
         plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        return name
+
+    def check_found_again(self, name, change=lambda: None):
+        """A second request of the name finds the graph and the ConfigMap of the first one, and leaves them as they are. `change`: acts
+        in between."""
+        self.leave_graph(name)
         change()
         both = lambda: [plane.get(kind, NAMESPACE, f"{name}-{rest}") for kind, rest in (("ConfigMap", "config"), (GRAPH, "graph"))]  # noqa: E731
         before = both()
@@ -596,12 +601,7 @@ class Requests(unittest.TestCase):
 
     def test_a_config_map_of_a_deleted_graph_is_awaited(self):
         """It is about to be collected, also if it would do for the new graph of the same name."""
-        name = self.profiled(request("collected"), CONFIG + MADE)
-        wait_for_phase(name, "Deployed")
-        plane.delete(REQUEST, NAMESPACE, name)
-        gone("Job", f"profile-{name}")
-        gone(REQUEST, name)
-        plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        name = self.leave_graph("collected")
         hold("ConfigMap", f"{name}-config")
         plane.delete(GRAPH, NAMESPACE, f"{name}-graph")
         gone(GRAPH, f"{name}-graph")
@@ -616,12 +616,7 @@ class Requests(unittest.TestCase):
     def test_a_graph_of_an_earlier_request_that_is_being_deleted(self):
         """It is not adopted: the request would fail when it is gone. A graph of somebody else is waited for, too. A ConfigMap without an
         owner is that of the next graph."""
-        name = self.profiled(request("leaving"), CONFIG + MADE)
-        wait_for_phase(name, "Deployed")
-        plane.delete(REQUEST, NAMESPACE, name)
-        gone("Job", f"profile-{name}")
-        gone(REQUEST, name)
-        plane.delete("ConfigMap", NAMESPACE, f"dgdr-output-{name}")
+        name = self.leave_graph("leaving")
         plane.patch("ConfigMap", NAMESPACE, f"{name}-config", {"metadata": {"ownerReferences": None}})
         hold(GRAPH, f"{name}-graph")
         plane.delete(GRAPH, NAMESPACE, f"{name}-graph")
