@@ -29,11 +29,15 @@ bool isMain(const Value& entry, std::string_view operation) {
   return json::findText(&entry, "operation") == operation && json::findText(&entry, "subresource").empty();
 }
 
+bool ownsMark(const Value& fields, std::string_view mark) {
+  using k8s::managed::member;
+  return member(member(member(&fields, "metadata"), "annotations"), mark) != nullptr;
+}
+
 /// Whether the entry of managedFields belongs to the manager that wrote the annotation.
 bool isOfReference(const Value& entry) {
-  using k8s::managed::member;
-  const Value* metadata = member(json::findObject(&entry, "fieldsV1"), "metadata");
-  return isMain(entry, "Update") && member(member(metadata, "annotations"), kHash) != nullptr;
+  const Value* fields = json::findObject(&entry, "fieldsV1");
+  return isMain(entry, "Update") && fields != nullptr && ownsMark(*fields, kHash);
 }
 
 std::string field(std::string_view name) {
@@ -57,6 +61,21 @@ Value withMarksOnly(const Value& entry, const json::Maker& make) {
   Value left = make.value(entry);
   make.set(left, "fieldsV1", make.object("f:metadata", make.object("f:annotations", std::move(annotations))));
   return left;
+}
+
+/// The marks that do not go with the next apply, because `mine` does not own them, or somebody else does,
+/// too: each with null, as a merge patch removes it.
+Value foreignMarks(const Value& others, const Value& mine, const json::Maker& make) {
+  Value found = make.object();
+  const Value* fields = json::findObject(&mine, "fieldsV1");
+  for (const std::string_view mark : kMarks) {
+    const bool shared = std::any_of(others.Begin(), others.End(), [&](const Value& entry) {
+      const Value* theirs = json::findObject(&entry, "fieldsV1");
+      return theirs != nullptr && ownsMark(*theirs, mark);
+    });
+    if (shared || fields == nullptr || !ownsMark(*fields, mark)) make.set(found, mark, Value{});
+  }
+  return found;
 }
 
 /// Adds the fields of `more` to `fields`.
@@ -112,8 +131,10 @@ Value takeoverPatch(const Value& live, const Value& wanted, std::string_view man
       }
       Value fields = make.value(*written);
       if (!applied) {
-        if (reference && !removesMarks) make.push(others, withMarksOnly(entry, make));
-        for (const std::string_view mark : kMarks) removeAt(fields, {"metadata", "annotations"}, mark);
+        if (!removesMarks) {
+          if (reference) make.push(others, withMarksOnly(entry, make));
+          for (const std::string_view mark : kMarks) removeAt(fields, {"metadata", "annotations"}, mark);
+        }
         if (json::find(json::find(wanted, "spec"), "replicas") == nullptr)
           removeAt(fields, {"spec"}, "replicas");
       }
@@ -127,14 +148,11 @@ Value takeoverPatch(const Value& live, const Value& wanted, std::string_view man
       }
     }
   }
+  const Value annotations = removesMarks ? foreignMarks(others, mine, make) : make.object();
   if (!mine.ObjectEmpty()) make.push(others, std::move(mine));
   Value changes = make.object("resourceVersion", json::findText(metadata, "resourceVersion"));
   if (!others.Empty()) make.set(changes, "managedFields", std::move(others));
-  if (removesMarks) {
-    Value annotations = make.object();
-    for (const std::string_view mark : kMarks) make.set(annotations, mark, Value{});
-    make.set(changes, "annotations", std::move(annotations));
-  }
+  if (!annotations.ObjectEmpty()) make.set(changes, "annotations", annotations);
   return make.object("metadata", std::move(changes));
 }
 

@@ -128,7 +128,8 @@ class Plan {
         memory_.settled && *memory_.settled == Settled{contentDigest(object), contentDigest(live)};
     if (plan_.drift && !settled) {
       if (waits(live, object)) return;
-    } else if (shared() || !memory_.applied || *memory_.applied == appliedDigest(object)) {
+    } else if (!memory_.takenOver &&
+               (shared() || !memory_.applied || *memory_.applied == appliedDigest(object))) {
       // The owners of shared objects change without this reconcile.
       plan_.drift.reset();
       plan_.object = &object;

@@ -48,7 +48,7 @@ struct WriteMemory {
   bool watched = true;                 ///< the cache holds every object that has the key of the child
   bool read = false;       ///< the object was read from the API server, with all its managedFields
   bool ownerRead = false;  ///< the owner was read: it exists and is not being deleted
-  bool takenOver = false;
+  bool takenOver = false;  ///< the child is applied even if no difference can be seen
 };
 
 enum class WriteAction : std::uint8_t {

@@ -11,6 +11,7 @@
 #include "common/json/build.h"
 #include "common/k8s/drift.h"
 #include "common/k8s/drift_sides.h"
+#include "common/render/takeover.h"
 #include "common/render/write_plan.h"
 #include "common/text/yaml_writer.h"
 #include "controller/view/line_diff.h"
@@ -52,11 +53,11 @@ render::WritePlan planOf(const render::Child& child, const Value* live, std::str
   render::WriteMemory memory;
   memory.read = true;
   memory.ownerRead = true;
-  memory.takenOver = true;
   const render::Clock::time_point now{};
   if (live == nullptr) return render::planWrite(child, nullptr, memory, now, allocator);
   const render::LiveChild seen{*live, manager, k8s::ownedFields(*live, manager),
                                k8s::replicasOwner(*live, manager)};
+  memory.takenOver = render::needsTakeover(*live, seen.ownedFields != nullptr);
   return render::planWrite(child, &seen, memory, now, allocator);
 }
 

@@ -19,17 +19,24 @@ from context import Context  # noqa: E402
 from operator_plane import difference  # noqa: E402
 from reference_objects import MODEL_SERVICE, Case, templates_of  # noqa: E402
 
+# Set -> a recording that is always played. Here the reference sets a member inside a list that server-side apply treats as one
+# value: it looks like a default of the API server.
+ALWAYS = {"grove": "r1-026"}
+
 
 class Set:
-    """The recordings of a set, or `size` of them, as cases of a cluster."""
+    """The recordings of a set, or `size` of them and that of ALWAYS, as cases of a cluster."""
 
-    def __init__(self, name, folder, dice, size):
+    def __init__(self, name, folder, dice=None, size=None):
         self.name = name
         self.lines = deviations.load(REFERENCE / "deviations.txt")
         self.ledger = ledgers.load(REFERENCE / f"{name}.ledger")
         files = sorted((folder / name).glob("*.json"))
         self.recordings, self.cases = {}, []
-        for file in files if size is None else dice.sample(files, size):
+        chosen = set(files if size is None else dice.sample(files, size))
+        if name in ALWAYS:
+            chosen.add(folder / name / f"{ALWAYS[name]}.json")
+        for file in sorted(chosen):
             recording = json.loads(file.read_text(encoding="utf-8"))
             documents = record.manifests(folder / "input" / f"{file.stem}.yaml")
             recording["input"] = [one for one in documents if one["kind"] in record.CUSTOM]

@@ -34,6 +34,63 @@ Value fieldsOf(const Value& value, const json::Maker& make) {
   return fields;
 }
 
+bool isApplyOf(const Value& entry, std::string_view manager) {
+  return json::findText(&entry, "manager") == manager && json::findText(&entry, "operation") == "Apply";
+}
+
+bool owns(const Value* fields, std::string_view name) {
+  return fields != nullptr && json::find(*fields, name) != nullptr;
+}
+
+/// Removes from `object` the members that are in `before`, in no other fields of `others`, and not in `after`
+/// (nullptr: in none), as server-side apply does with what a manager applies no more.
+void prune(Value& object, const Value& before, const Value* after, const std::vector<const Value*>& others) {
+  static constexpr std::string_view kField = "f:";
+  for (const auto& member : before.GetObject()) {
+    const std::string_view field = json::text(member.name);
+    Value* value = field.starts_with(kField) ? json::find(object, field.substr(kField.size())) : nullptr;
+    if (value == nullptr) continue;
+    std::vector<const Value*> below;
+    for (const Value* other : others) {
+      if (owns(other, field)) below.push_back(json::find(*other, field));
+    }
+    const Value* kept = owns(after, field) ? json::find(*after, field) : nullptr;
+    if (kept == nullptr && below.empty()) {
+      json::remove(object, field.substr(kField.size()));
+    } else if (value->IsObject()) {
+      prune(*value, member.value, kept, below);
+    }
+  }
+}
+
+/// Makes `fields` what `manager` owns by apply, and removes what it owned before and does not own now.
+void setApplied(Value& object, std::string_view manager, Value fields, const json::Maker& make) {
+  Value entries = make.list();
+  std::vector<const Value*> others;
+  const Document former = [&object] {
+    Document copy;
+    copy.CopyFrom(object, copy.GetAllocator());
+    return copy;
+  }();
+  const Value* known = json::find(json::find(former, "metadata"), "managedFields");
+  const Value* before = nullptr;
+  if (known != nullptr) {
+    for (const Value& entry : known->GetArray()) {
+      const Value* owned = json::find(entry, "fieldsV1");
+      if (isApplyOf(entry, manager)) {
+        before = owned;
+        continue;
+      }
+      others.push_back(owned);
+      make.push(entries, entry);
+    }
+  }
+  if (before != nullptr) prune(object, *before, &fields, others);
+  make.push(entries, make.object("manager", manager, "operation", "Apply", "fieldsType", "FieldsV1",
+                                 "fieldsV1", std::move(fields)));
+  make.set(json::ensureObject(object, "metadata", make.allocator()), "managedFields", std::move(entries));
+}
+
 std::string managerOf(const std::string& request) {
   const std::string target = lineOf(request);
   const auto at = target.find("fieldManager=");
@@ -189,9 +246,7 @@ std::string FakeApi::patch(const std::string& request, const std::string& path) 
       if (value != nullptr) make.set(owned, "f:" + std::string{part}, fieldsOf(*value, make));
     }
     if (Value* metadata = json::find(owned, "f:metadata")) json::remove(*metadata, "f:resourceVersion");
-    Value entry = make.object("manager", managerOf(request), "operation", "Apply", "fieldsType", "FieldsV1",
-                              "fieldsV1", std::move(owned));
-    make.set(json::ensureObject(object, "metadata", allocator), "managedFields", make.list(std::move(entry)));
+    setApplied(object, managerOf(request), std::move(owned), make);
   }
   const std::string saved = save(target, std::move(object));
   return reply(200, scale ? R"({"apiVersion":"autoscaling/v1","kind":"Scale"})" : saved);

@@ -260,12 +260,14 @@ TEST_CASE("a child of the reference operator is taken over before it is applied"
     failed += co_await applier.apply(deployment("{'replicas':1}"));
     CHECK(failed.empty());
   });
-  // The field that is not applied is removed by the second patch.
+  // The second patch removes the mark and the field that is not applied.
   CHECK(api.lines() == lines({"GET " + kPath.substr(0, kPath.rfind('/')), "PATCH " + kPath,
                               "GET " + kOwnerPath, "PATCH " + kPath}));
   const std::string first = api.bodies("PATCH " + kPath)[0];
   CHECK(first.find(R"("manager":"dynamo-controller","operation":"Apply")") != std::string::npos);
+  CHECK(first.find("last-applied-hash\":null") == std::string::npos);
   CHECK(api.at(kPath).find("last-applied-hash") == std::string::npos);
+  CHECK(api.at(kPath).find("paused") == std::string::npos);
 }
 
 TEST_CASE("a takeover is repeated when another controller writes the object meanwhile") {

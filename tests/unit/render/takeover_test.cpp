@@ -70,23 +70,35 @@ TEST_CASE("a takeover turns the update entry of the reference operator into an a
   const std::string status = entry("manager", "Update", R"({"f:status":{}})", "status");
   const std::string user = entry("kubectl-edit", "Update", R"({"f:spec":{"f:paused":{}}})");
   CHECK(patchText(status + "," + entry("manager", "Update", kReference) + "," + user,
-                  R"({"spec":{"replicas":1}})") ==
-        R"({"metadata":{"resourceVersion":"7","managedFields":[)" + status + "," + user + "," +
-            entry("us", "Apply",
-                  R"({"f:metadata":{"f:annotations":{".":{},"f:a":{}}},)"
-                  R"("f:spec":{"f:replicas":{},"f:template":{}}})") +
-            "]," + kRemoved + "}}");
+                  R"({"spec":{"replicas":1}})") == R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
+                                                       status + "," + user + "," +
+                                                       entry("us", "Apply", kReference) + "]}}");
 }
 
 TEST_CASE("a takeover adds to the fields that were applied before") {
-  CHECK(patchText(entry("us", "Apply", R"({"f:spec":{"f:selector":{}}})") + "," +
-                      entry("manager", "Update", kReference),
-                  R"({"spec":{"replicas":1}})") ==
-        R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
-            entry("us", "Apply",
-                  R"({"f:spec":{"f:selector":{},"f:replicas":{},"f:template":{}},)"
-                  R"("f:metadata":{"f:annotations":{".":{},"f:a":{}}}})") +
-            "]," + kRemoved + "}}");
+  CHECK(
+      patchText(entry("us", "Apply", R"({"f:spec":{"f:selector":{}}})") + "," +
+                    entry("manager", "Update", kReference),
+                R"({"spec":{"replicas":1}})") ==
+      R"({"metadata":{"resourceVersion":"7","managedFields":[)" +
+          entry(
+              "us", "Apply",
+              R"({"f:spec":{"f:selector":{},"f:replicas":{},"f:template":{}},"f:metadata":{"f:annotations":)"
+              R"({".":{},"f:a":{},"f:nvidia.com/last-applied-generation":{},"f:nvidia.com/last-applied-hash":{}}}})") +
+          "]}}");
+}
+
+TEST_CASE("a takeover that is done twice, because the process ended before the apply, changes nothing more") {
+  CHECK(patchText(entry("us", "Apply", kReference), R"({"spec":{"replicas":1}})") ==
+        R"({"metadata":{"resourceVersion":"7","managedFields":[)" + entry("us", "Apply", kReference) + "]}}");
+}
+
+TEST_CASE("a mark that somebody else owns, too, is removed by the patch") {
+  const std::string other =
+      entry("kubectl", "Apply", R"({"f:metadata":{"f:annotations":{"f:nvidia.com/last-applied-hash":{}}}})");
+  CHECK(patchText(entry("manager", "Update", kReference) + "," + other, R"({"spec":{"replicas":1}})") ==
+        R"({"metadata":{"resourceVersion":"7","managedFields":[)" + other + "," +
+            entry("us", "Apply", kReference) + R"(],"annotations":{"nvidia.com/last-applied-hash":null}}})");
 }
 
 TEST_CASE("a takeover turns the own update entry into an apply entry, but not that of the status") {

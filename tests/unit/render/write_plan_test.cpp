@@ -213,6 +213,33 @@ TEST_CASE("a component of a user is not a child, although admission has written 
   CHECK(stepText(child, child).starts_with("apply "));
 }
 
+TEST_CASE("a child is applied after its takeover, although no difference can be seen (quirk child-Q4)") {
+  const std::string owner = R"("ownerReferences":[{"kind":"G","name":"g","uid":"1","controller":true}])";
+  const auto claims = [&](const std::string& more, const std::string& item) {
+    return R"({"apiVersion":"grove.io/v1alpha1","kind":"PodCliqueSet","metadata":{"name":"a","namespace":"n",)" +
+           owner + more + R"(},"spec":{"cliques":[)" + item + "]}}";
+  };
+  const std::string child = claims("", R"({"name":"c"})");
+  // Another member of an item may be a default of the API server.
+  const std::string item = R"({"name":"c","more":1})";
+  const auto entry = [](const std::string& mark) {
+    return R"({"manager":"dynamo-controller","operation":"Apply","fieldsV1":{"f:metadata":{"f:ownerReferences":)"
+           R"({"k:{\"uid\":\"1\"}":{}})" +
+           mark + R"(},"f:spec":{"f:cliques":{}}}})";
+  };
+  const std::string marked = R"(,"annotations":{"nvidia.com/last-applied-hash":"x"},"managedFields":[)" +
+                             entry(R"(,"f:annotations":{"f:nvidia.com/last-applied-hash":{}})") + "]";
+  WriteMemory memory = readAll();
+  CHECK(planText(child, claims(marked, item), memory) == "take over " + child);
+  memory.takenOver = true;
+  CHECK(planText(child, claims(marked, item), memory) == "apply " + child);
+  // If somebody else owned the mark, too, it is gone already.
+  const std::string unmarked = claims(R"(,"managedFields":[)" + entry("") + "]", item);
+  CHECK(planText(child, unmarked, memory) == "apply " + child);
+  memory.takenOver = false;
+  CHECK(planText(child, unmarked, memory) == "leave");
+}
+
 TEST_CASE(
     "an account or role without owners that the operator did not make does not get one (quirk ctl-Q51)") {
   const std::string owner = R"(,"ownerReferences":[{"kind":"G","name":"g","uid":"1","controller":true}])";
