@@ -31,10 +31,10 @@ def text_of(name):
 
 
 @contextlib.contextmanager
-def config_of(name, more=""):
-    """While it is active, webhooks start with the configuration of the set and the text `more`. Returns the text for the
-    controller."""
-    text = text_of(name) + (AVAILABLE_AT_ONCE + more).replace("{", "{{").replace("}", "}}")
+def config_of(name, more="", workers=AVAILABLE_AT_ONCE):
+    """While it is active, webhooks start with the configuration of the set and the texts `workers` and `more`. Returns the text for
+    the controller."""
+    text = text_of(name) + (workers + more).replace("{", "{{").replace("}", "}}")
     with mock.patch.object(installation, "CONFIG", text):
         yield text.format(delay="0s")
 
