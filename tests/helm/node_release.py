@@ -25,11 +25,11 @@ SECONDS = 240
 PAUSE = 0.02  # between two requests of a stream
 
 
-def start_cluster(namespace, shipped, tags):
+def start_cluster(namespace, shipped, tags, apiserver_flags=()):
     """A control plane with a node, for the tests of a module. The node has the image of deploy/image/build with the tag `shipped`, and
     images of the same programs with each of `tags`. The namespace admits only pods of the level `restricted`."""
     requirements.require_node()
-    cluster = ControlPlane(node=True)
+    cluster = ControlPlane(node=True, apiserver_flags=apiserver_flags)
     unittest.addModuleCleanup(cluster.stop)
     cluster.start()
     cluster.create_namespace(namespace, {"pod-security.kubernetes.io/enforce": "restricted"})
@@ -148,8 +148,9 @@ class Releases(unittest.TestCase):
         return {one["metadata"]["name"]: (one["metadata"]["uid"], one["metadata"]["generation"]) for one in found}
 
     def make_graph(self):
-        """Creates a graph and returns its children."""
+        """Creates a graph whose children are Deployments, also if the operator uses Grove, and returns them."""
         document = sample("graph.yaml")
+        document["metadata"]["annotations"] = {"nvidia.com/enable-grove": "false"}
         self.cluster.api("POST", GRAPHS, document)
         self.cluster.wait(lambda: len(self.children()) == len(document["spec"]["services"]), 60, "each service has a Deployment")
         return self.children()

@@ -8,13 +8,19 @@ run: the test tells for how long nobody admits them, and bounds it.
 The CRD of requests stores v1alpha1 before the switch, as earlier versions of it did, and a request is stored like this. It can be read
 in both versions all the time.
 
-Here graphs get their children after the first switch, and nothing may change them any more. What becomes of the children of the Go
-operator, and what it would roll after the way back, is computed from its recordings in tests/cluster/test_controller_takeover.py, on
-fake nodes. Neither shows the Go operator at work: how long it takes to start, what it logs, or what it does with pods of others.
+Before the switch the cluster has recorded graphs with their children, as the Go operator has written them. Our operator may restart
+only the workloads that the ledgers of tests/reference list, and those with a script that waits for other pods. After the way back, the
+updates that the Go operator makes at its start are played from its recordings: they roll the same workloads back, and no others. The pods
+of these graphs stay unscheduled, because the node admits pods of the operator only.
+tests/cluster/test_controller_takeover.py does the same with pods that run, on fake nodes. Neither shows the Go operator at work: how
+long it takes to start, what it logs, or what it does with pods of others.
 
 Only in a full run. Needs `cmake --build build/release --target dynamo-webhook dynamo-controller`, and a node (tests/cluster/node)."""
 
+import collections
 import json
+import sys
+import tempfile
 import unittest
 
 import yaml
@@ -25,10 +31,15 @@ import plane
 import reference_release
 import render
 from backends import Backends
-from child_crds import install_queues
+from child_crds import install_child_crds, install_queues
 from node_release import GRAPHS, OLD_REQUESTS, SECONDS, Admission, sample
+from operator_plane import AuditLog, wait_for_rest
 
-RELEASE, NAMESPACE = "dynamo-platform", "inference-system"
+import takeover
+from reference_objects import call
+
+# The release and the namespace of the recordings: the children contain these names.
+RELEASE, NAMESPACE = "dynamo", "dynamo-system"
 F = charts.fullname(RELEASE)
 OLD, OURS = "1.0.0-old", "1.0.0-ours"
 SERVICE, SECRET = f"{F}-webhook-service", "webhook-server-cert"
@@ -63,14 +74,30 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 # Without the pull of an image. The guide says 2 to 4 seconds.
 GAP_SECONDS = 20
 NEWER_FIELD = "searchStrategy"
+TAINT = "tests.example.com/pods-of-the-operator-only=:NoSchedule"
+# The set of recordings that goes through the switch with each Helm.
+RECORDED = {"helm3": "lws", "helm4": "grove"}
+REST_SECONDS = 5
 cluster = None
+audit = None
 
 
 def setUpModule():
-    global cluster
-    cluster = node_release.start_cluster(NAMESPACE, OURS, [OLD])
+    global cluster, audit
+    audit = AuditLog(unittest.enterModuleContext(tempfile.TemporaryDirectory()))
+    cluster = node_release.start_cluster(NAMESPACE, OURS, [OLD], audit.flags)
     plane.add_kinds(cluster)
+    install_child_crds(cluster)
     install_queues(cluster)
+    cluster.wait_for_garbage_collector()
+    cluster.kubectl("taint", "node", "--all", TAINT)
+
+
+def settings(recorded):
+    """The values of a set of recordings, and the toleration of TAINT."""
+    tolerations = json.dumps([{"operator": "Exists"}])
+    return ("--set", f"global.grove.enabled={'true' if recorded == 'grove' else 'false'}", "--set", "global.kai-scheduler.enabled=false",
+            "--set-json", f"dynamo-operator.controllerManager.tolerations={tolerations}")  # fmt: skip
 
 
 def image(tag):
@@ -84,7 +111,7 @@ def fields_of(versions, name):
     return schema["properties"]["spec"]["properties"]
 
 
-class Switch(node_release.Releases):
+class Switch(node_release.Releases, takeover.Checks):
     namespace = NAMESPACE
 
     @classmethod
@@ -96,7 +123,8 @@ class Switch(node_release.Releases):
     @classmethod
     def make_stand_in(cls):
         """The chart of the Go operator: the values of its users, and its objects."""
-        values = {"dynamo-operator": {"controllerManager": {"manager": {"image": {"repository": "dynamo-operator", "tag": OLD}}}}}
+        manager = {"image": {"repository": "dynamo-operator", "tag": OLD}}
+        values = {"dynamo-operator": {"controllerManager": {"manager": manager, "tolerations": [{"operator": "Exists"}]}}}
         rendered = render.template("helm3", cls.ours, values, RELEASE, NAMESPACE)
         objects = [one for one in (rendered.find(*key) for key in KEPT) if one]
         missing = set(KEPT) - {(one["kind"], one["metadata"]["name"]) for one in objects}
@@ -174,29 +202,78 @@ class Switch(node_release.Releases):
         pods = [one for one in cluster.api("GET", f"{PODS}?labelSelector={labels}")["items"] if not one["metadata"].get("deletionTimestamp")]
         return [one["spec"]["containers"][0]["command"] for one in pods]
 
+    @staticmethod
+    def pods(chosen):
+        """(case, Deployment) -> uids of its pods."""
+        found = collections.defaultdict(set)
+        for case in chosen.cases:
+            for pod in call(cluster, "GET", f"/api/v1/namespaces/{case.namespace}/pods")["items"]:
+                deployment = pod["metadata"]["ownerReferences"][0]["name"].rpartition("-")[0]
+                found[case.name, deployment].add(pod["metadata"]["uid"])
+        return found
+
+    def check_pods(self, before, after, pods, now):
+        """A Deployment has the same pods as before if the number of its replicas and its pod template are the same."""
+
+        def spec(state, case, name):
+            found = state[case].get(("Deployment", name))
+            return found and (found["spec"]["replicas"], found["spec"]["template"])
+
+        kept = {key for key in pods if spec(before, *key) == spec(after, *key)}
+        self.assertTrue(kept)
+        self.assertEqual([key for key in kept if now[key] != pods[key]], [])
+        print(f"  {len(kept)} of {len(pods)} Deployments have the same pods", file=sys.stderr)
+
+    def writes(self, chosen):
+        """What our controller has written in the namespaces of the recorded graphs."""
+        namespaces = {case.namespace for case in chosen.cases}
+        entries = audit.entries(f"system:serviceaccount:{NAMESPACE}:{F}-controller-manager")
+        return [one for one in entries if one["objectRef"].get("namespace") in namespaces]
+
+    def wait_for_rest(self, chosen, before):
+        """Waits until our controller has written more than the `before` writes, and writes nothing any more."""
+        cluster.wait(lambda: len(self.writes(chosen)) > before, 120, "the controller writes")
+        wait_for_rest(lambda: self.writes(chosen), REST_SECONDS, 300)
+
     def test_switch_and_way_back(self):
         for helm in render.HELMS:
             with self.subTest(helm):
+                chosen = self.create(RECORDED[helm])
                 bundle = plane.make_secret(cluster, NAMESPACE, SECRET, SERVICE)
-                self.helm(helm, "install", RELEASE, self.stand_in, "--wait", f"--timeout={SECONDS}s")
+                flags = (*settings(chosen.name), "--wait", f"--timeout={SECONDS}s")
+                self.helm(helm, "install", RELEASE, self.stand_in, *flags)
                 self.inject(bundle)
                 cluster.wait(self.admits, 60, "the old webhook admits")
                 request = self.store_old_request()
-                before = self.uids()
+                before, theirs = self.uids(), self.state(chosen)
+                replica_sets, pods = self.replica_sets(chosen), self.pods(chosen)
                 self.assertFalse(self.knows_newer_field())
+
                 self.switch(helm, "switch", "--reset-then-reuse-values")
                 self.assertTrue(self.knows_newer_field())
                 self.assertEqual(self.uids(), before)
                 self.assertEqual(self.stored_version(), "v1beta1")
                 self.check_old_request(request)
                 self.assertEqual(cluster.api("GET", f"{SECRETS}/{SECRET}")["data"]["ca.crt"], bundle, "the CA stays")
+                self.wait_for_rest(chosen, 0)
+                ours = self.state(chosen)
+                restarted = self.check_upgrade(chosen, theirs, ours)
+                self.check_replica_sets(chosen, replica_sets, restarted)
+                self.check_graphs(chosen, theirs, ours)
+                self.check_pods(theirs, ours, pods, self.pods(chosen))
                 children = self.make_graph()
+
                 self.way_back(helm)
                 self.assertEqual((self.uids(), self.children()), (before, children))
                 self.check_old_request(request)
+                self.check_way_back(chosen, theirs, restarted)
+
+                writes = len(self.writes(chosen))
                 self.switch(helm, "second switch", "--reuse-values")
-                cluster.wait(lambda: cluster.api("GET", f"{GRAPHS}/qwen")["status"].get("state"), 60, "the graph has a status")
+                self.wait_for_rest(chosen, writes)
                 self.assertEqual((self.uids(), self.children()), (before, children))
+                self.check_second_upgrade(chosen, theirs, self.state(chosen), restarted)
+                self.check_deletion(chosen)
                 self.uninstall(helm)
 
     def switch(self, helm, what, reuse):
