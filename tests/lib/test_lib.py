@@ -147,7 +147,8 @@ class Modules(unittest.TestCase):
 
     def test_modules_that_wait_run_beside_the_others(self):
         """In the order in which they are listed, one at a time, while the others run; the last module is alone."""
-        wait = "import time, unittest\nclass A(unittest.TestCase):\n def test_a(self): print(time.time()); time.sleep(1); print(time.time())\n"
+        wait = ("import time, unittest\nclass A(unittest.TestCase):\n def test_a(self):\n"
+                "  print(time.time(), flush=True); time.sleep(1); print(time.time(), flush=True)\n")
         bodies = {f"test_{name}": wait for name in ("last", "one", "slow", "slower", "two")}
         done = run_apart(bodies, ["test_last"], 1, ["test_slower", "test_slow"])
         self.assertEqual(done.stdout.splitlines()[-1], "told: 5 passed, 0 failed, 0 skipped", done.stdout)
