@@ -169,4 +169,6 @@ def says(text, wanted):
         return True
     if re.search(rf"at '/?{re.escape(place.replace('.', '/'))}': additional properties [^-]*'{re.escape(key)}'", flat):
         return True
-    return any(form in flat for form in (wanted, short, "/" + short.replace(".", "/")))
+    # Whole words: the key `manager` is not in `controllerManager`.
+    forms = (wanted, short, short.replace(".", "/"))
+    return any(re.search(rf"(?<![\w-]){re.escape(form)}(?![\w-])", flat) for form in forms)

@@ -28,7 +28,7 @@ metadata:
 {{/* webhook.caBundle, if it counts. */}}
 {{- define "dynamo-operator.ownCaBundle" -}}
 {{- $own := .Values.webhook | default dict -}}
-{{- if and $own.caBundle ($own.certificateSecret).external (not ($own.certManager).enabled) }}{{ $own.caBundle }}{{ end }}
+{{- if and $own.caBundle ($own.certificateSecret).external (not ($own.certManager).enabled) }}{{ $own.caBundle | nospace }}{{ end }}
 {{- end }}
 
 {{/* One webhook: (list $ "mutate" NAME VERSION KIND). Each rule has one version: the API server converts the others to it. */}}

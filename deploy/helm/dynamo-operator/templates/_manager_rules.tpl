@@ -1,5 +1,5 @@
 {{/* What the controller does with custom resources and their children: in all namespaces, or in the one that it manages. It lists all
-     these kinds as soon as the API server serves them, so no value switches a rule off. */}}
+     these kinds as soon as the API server serves them, so no value switches a rule off (inst-Q35). */}}
 {{- define "dynamo-operator.managerRules" -}}
 # Scaling adapters change the replicas of a graph; a rolling update records its workers in an annotation.
 - apiGroups: [nvidia.com]
