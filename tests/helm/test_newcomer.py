@@ -15,7 +15,6 @@ import unittest
 from pathlib import Path
 
 import guide
-import programs
 from node import requirements
 
 TITLE = "Without a cluster"
@@ -60,15 +59,14 @@ class Newcomer(unittest.TestCase):
         # An orphan becomes a child of this process, also if it has a session of its own.
         self.assertEqual(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0)
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="dynamo-newcomer-")))
-        for name in ("bin", "image", "helm"):
+        for name in ("image", "helm"):
             (self.folder / name).mkdir()
-        (self.folder / "bin/helm").symlink_to(programs.built("helm3"))
 
     def run_in_a_shell(self, script):
-        """Runs it in the folder of the repository, with a Helm. Returns the exit status and the output."""
+        """Runs it in the folder of the repository. Returns the exit status and the output."""
         (guide.ROOT / "build/image").mkdir(parents=True, exist_ok=True)
         homes = {f"HELM_{kind}_HOME": str(self.folder / "helm" / kind) for kind in ("CACHE", "CONFIG", "DATA")}
-        environment = {**os.environ, **homes, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+        environment = {**os.environ, **homes}
         command = ["unshare", "--mount", "bash", "-euc", SHELL, self.folder / "image", script]
         # Not a pipe: a process that stays would keep it open.
         with open(self.folder / "log", "w+", encoding="utf-8") as log:
