@@ -23,6 +23,7 @@ CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 PORT, BUCKET_PORT = 9090, 9000
 # Folders of the pods: a ConfigMap with an adapter, and an empty one.
 GIVEN, LATE = "/adapters/given", "/adapters/late"
+LOG_SECONDS = 10
 PATIENCE = 90
 NOT_SERVED = "Endpoint 'load_lora' not found in local registry"
 # Of the slow object of the bucket: longer than the controller waits for an answer, which is 15 s.
@@ -165,7 +166,13 @@ class Adapters:
         return len(re.findall(r": (?:Loading|Unloading) LoRA: ", self.log(pod)))
 
     def check_loads(self, served, wanted):
-        found = {pod: self.loads(pod, served) for pod in self.addresses()}
+        """Waits, because a log may be behind the answer of the worker."""
+        deadline = time.monotonic() + LOG_SECONDS
+        while True:
+            found = {pod: self.loads(pod, served) for pod in self.addresses()}
+            if min(found.values(), default=0) >= wanted or time.monotonic() > deadline:
+                break
+            time.sleep(0.2)
         self.check(f"requests to load {served}", found, dict.fromkeys(found, wanted))
 
     def wait_for_all(self, number):
