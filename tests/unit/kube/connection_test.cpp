@@ -43,8 +43,10 @@ TEST_CASE("connections are reused, one per concurrent request") {
 }
 
 TEST_CASE("requests wait in order until their deadline, and ungated requests do not wait") {
+  std::atomic<bool> arrived{false};
   std::atomic<bool> answer{false};
   ApiServer server{[&](const std::string&, int number) {
+    arrived = true;
     while (number == 0 && !answer) std::this_thread::sleep_for(2ms);
     return ok("{}");
   }};
@@ -55,7 +57,7 @@ TEST_CASE("requests wait in order until their deadline, and ungated requests do 
       server.config(),
       [&](EventLoop& loop, Client& client) -> Task<void> {
         loop.spawn(getOnce(client, results));
-        static_cast<void>(co_await loop.sleepUntil(in(10ms)));
+        while (!arrived) static_cast<void>(co_await loop.sleepUntil(in(5ms)));
         const CallOptions hurried{30ms};
         co_await getOnce(client, results, hurried);
         CHECK(results == std::vector<std::string>{"Timeout: too many other requests were in progress"});
