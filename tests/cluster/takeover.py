@@ -7,6 +7,7 @@ import time
 import unittest
 
 import recordings
+from operator_plane import difference, normalised
 from reference_objects import GENERATION, GRAPH, HASH, call, key_of
 from reference_sets import Set, changed, templates, without_scripts
 
@@ -88,9 +89,17 @@ class Checks(unittest.TestCase):
         children = [live[key_of(one)] for one in case.children() if "spec" in one and key_of(one) in live]
         return [key_of(one) for one in children if {HASH, GENERATION} & (one["metadata"].get("annotations") or {}).keys()]
 
-    def check_second_upgrade(self, chosen, before, again, restarted):
+    def check_second_upgrade(self, chosen, before, after, again, restarted):
         """After the way back, the upgrade has the same result as before."""
         self.assertEqual(self.check_upgrade(chosen, before, again), restarted)
+        for case in chosen.cases:
+            first, second = (
+                {key: normalised({**one, "status": None}) for key, one in state[case.name].items()} for state in (after, again)
+            )
+            with self.subTest(f"{case.name}: the second upgrade"):
+                self.assertEqual(first.keys(), second.keys())
+                different = {key: difference(one, second[key]) for key, one in first.items() if one != second[key]}
+                self.assertEqual(different, {})
 
     def check_replica_sets(self, chosen, before, restarted):
         """Only restarted Deployments get another ReplicaSet."""

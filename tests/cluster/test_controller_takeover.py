@@ -38,7 +38,7 @@ FULL = os.environ.get("DYNAMO_FULL") == "1"
 SAMPLE = 5
 SCHEDULING_GRACE_SECONDS = 32  # lifecycle::Grace, and a slow machine
 QUIET_SECONDS = 30 if FULL else 3
-REST_SECONDS = 4 if FULL else 2
+REST_SECONDS = 6  # longer than the default minReadySeconds of a worker
 
 plane = None
 
@@ -156,7 +156,7 @@ class Takeover(takeover.Checks):
         self.say("way back", began)
 
         plane.start(name)
-        self.check_second_upgrade(chosen, before, self.state(chosen), restarted)
+        self.check_second_upgrade(chosen, before, after, self.state(chosen), restarted)
         self.check_quiet("after the second upgrade", with_reports=False)
         self.say("second upgrade", began)
         self.check_deletion(chosen)

@@ -219,7 +219,10 @@ class Switch(node_release.Releases, takeover.Checks):
             found = state[case].get(("Deployment", name))
             return found and (found["spec"]["replicas"], found["spec"]["template"])
 
-        kept = {key for key in pods if spec(before, *key) == spec(after, *key)}
+        def had_all(case, name):
+            return before[case]["Deployment", name]["spec"]["replicas"] == len(pods[case, name])
+
+        kept = {key for key in pods if spec(before, *key) == spec(after, *key) and had_all(*key)}
         self.assertTrue(kept)
         self.assertEqual([key for key in kept if now[key] != pods[key]], [])
         print(f"  {len(kept)} of {len(pods)} Deployments have the same pods", file=sys.stderr)
@@ -230,9 +233,16 @@ class Switch(node_release.Releases, takeover.Checks):
         entries = audit.entries(f"system:serviceaccount:{NAMESPACE}:{F}-controller-manager")
         return [one for one in entries if one["objectRef"].get("namespace") in namespaces]
 
+    def has_all(self, chosen):
+        """Whether our controller has taken all children over."""
+        return not any(self.marked(chosen, case, case.live(cluster)) for case in chosen.cases)
+
     def wait_for_rest(self, chosen, before):
-        """Waits until our controller has written more than the `before` writes, and writes nothing any more."""
+        """Waits until our controller has written more than the `before` writes, has taken all children over, and writes nothing any
+        more."""
         cluster.wait(lambda: len(self.writes(chosen)) > before, 120, "the controller writes")
+        wait_for_rest(lambda: self.writes(chosen), REST_SECONDS, 300)
+        cluster.wait(lambda: self.has_all(chosen), 120, "no child has the marks of the Go operator")
         wait_for_rest(lambda: self.writes(chosen), REST_SECONDS, 300)
 
     def test_switch_and_way_back(self):
@@ -272,7 +282,7 @@ class Switch(node_release.Releases, takeover.Checks):
                 self.switch(helm, "second switch", "--reuse-values")
                 self.wait_for_rest(chosen, writes)
                 self.assertEqual((self.uids(), self.children()), (before, children))
-                self.check_second_upgrade(chosen, theirs, self.state(chosen), restarted)
+                self.check_second_upgrade(chosen, theirs, ours, self.state(chosen), restarted)
                 self.check_deletion(chosen)
                 self.uninstall(helm)
 

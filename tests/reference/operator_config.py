@@ -32,8 +32,8 @@ def text_of(name):
 
 @contextlib.contextmanager
 def config_of(name, more="", workers=AVAILABLE_AT_ONCE):
-    """While it is active, webhooks start with the configuration of the set and the texts `workers` and `more`. Returns the text for
-    the controller."""
+    """While it is active, webhooks start with the configuration of the set, the text `more`, and `workers`, which sets the defaults of
+    workers: an empty text leaves those of the operator, with which the ledgers were written. Returns the text for the controller."""
     text = text_of(name) + (workers + more).replace("{", "{{").replace("}", "}}")
     with mock.patch.object(installation, "CONFIG", text):
         yield text.format(delay="0s")
