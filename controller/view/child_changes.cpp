@@ -131,7 +131,8 @@ ChildChange changeOf(const render::Child& child, const Value* live, std::string_
     return change;
   }
   setLines(change, sidesOf(*plan.object, *live, manager, memory.GetAllocator()));
-  // If the texts are equal, only the ownership changes.
+  // If the texts are equal, only the ownership changes, or what the reference operator has added to items of
+  // lists.
   if (change.before != change.after) change.kind = ChangeKind::Changed;
   return change;
 }

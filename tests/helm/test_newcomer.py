@@ -15,6 +15,7 @@ import unittest
 from pathlib import Path
 
 import guide
+import programs
 from node import requirements
 
 TITLE = "Without a cluster"
@@ -61,6 +62,7 @@ class Newcomer(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="dynamo-newcomer-")))
         for name in ("image", "helm"):
             (self.folder / name).mkdir()
+        programs.built("helm3")  # the block would build it, which takes minutes
 
     def run_in_a_shell(self, script):
         """Runs it in the folder of the repository. Returns the exit status and the output."""
