@@ -170,10 +170,12 @@ class Adapters:
         deadline = time.monotonic() + LOG_SECONDS
         while True:
             found = {pod: self.loads(pod, served) for pod in self.addresses()}
-            if min(found.values(), default=0) >= wanted or time.monotonic() > deadline:
-                break
+            if found and set(found.values()) == {wanted}:
+                return
+            if time.monotonic() > deadline:
+                self.problem(f"adapters: requests to load {served}: {found}, not {wanted} each")
+                return
             time.sleep(0.2)
-        self.check(f"requests to load {served}", found, dict.fromkeys(found, wanted))
 
     def wait_for_all(self, number):
         """Until `number` pods have fox, org/owl and hub. A pod that counts as ready has the adapter, whenever one looks."""
