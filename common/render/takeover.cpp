@@ -29,15 +29,15 @@ bool isMain(const Value& entry, std::string_view operation) {
   return json::findText(&entry, "operation") == operation && json::findText(&entry, "subresource").empty();
 }
 
-bool ownsMark(const Value& fields, std::string_view mark) {
+bool ownsMark(const Value& entry, std::string_view mark) {
   using k8s::managed::member;
-  return member(member(member(&fields, "metadata"), "annotations"), mark) != nullptr;
+  const Value* metadata = member(json::findObject(&entry, "fieldsV1"), "metadata");
+  return member(member(metadata, "annotations"), mark) != nullptr;
 }
 
 /// Whether the entry of managedFields belongs to the manager that wrote the annotation.
 bool isOfReference(const Value& entry) {
-  const Value* fields = json::findObject(&entry, "fieldsV1");
-  return isMain(entry, "Update") && fields != nullptr && ownsMark(*fields, kHash);
+  return isMain(entry, "Update") && ownsMark(entry, kHash);
 }
 
 std::string field(std::string_view name) {
@@ -67,13 +67,10 @@ Value withMarksOnly(const Value& entry, const json::Maker& make) {
 /// too: each with null, as a merge patch removes it.
 Value foreignMarks(const Value& others, const Value& mine, const json::Maker& make) {
   Value found = make.object();
-  const Value* fields = json::findObject(&mine, "fieldsV1");
   for (const std::string_view mark : kMarks) {
-    const bool shared = std::any_of(others.Begin(), others.End(), [&](const Value& entry) {
-      const Value* theirs = json::findObject(&entry, "fieldsV1");
-      return theirs != nullptr && ownsMark(*theirs, mark);
-    });
-    if (shared || fields == nullptr || !ownsMark(*fields, mark)) make.set(found, mark, Value{});
+    const bool shared =
+        std::any_of(others.Begin(), others.End(), [&](const Value& entry) { return ownsMark(entry, mark); });
+    if (shared || !ownsMark(mine, mark)) make.set(found, mark, Value{});
   }
   return found;
 }

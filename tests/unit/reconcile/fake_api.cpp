@@ -4,6 +4,7 @@
 
 #include "common/json/build.h"
 #include "common/json/parse.h"
+#include "common/k8s/managed_fields.h"
 #include "tests/unit/lifecycle/support.h"
 
 namespace dynamo::controller::test {
@@ -34,53 +35,42 @@ Value fieldsOf(const Value& value, const json::Maker& make) {
   return fields;
 }
 
-bool isApplyOf(const Value& entry, std::string_view manager) {
-  return json::findText(&entry, "manager") == manager && json::findText(&entry, "operation") == "Apply";
-}
-
-bool owns(const Value* fields, std::string_view name) {
-  return fields != nullptr && json::find(*fields, name) != nullptr;
-}
-
 /// Removes from `object` the members that are in `before`, in no other fields of `others`, and not in `after`
 /// (nullptr: in none), as server-side apply does with what a manager applies no more.
 void prune(Value& object, const Value& before, const Value* after, const std::vector<const Value*>& others) {
-  static constexpr std::string_view kField = "f:";
-  for (const auto& member : before.GetObject()) {
-    const std::string_view field = json::text(member.name);
-    Value* value = field.starts_with(kField) ? json::find(object, field.substr(kField.size())) : nullptr;
+  using k8s::managed::kField;
+  using k8s::managed::member;
+  for (const auto& each : before.GetObject()) {
+    const std::string_view field = json::text(each.name);
+    if (!field.starts_with(kField)) continue;
+    const std::string_view name = field.substr(kField.size());
+    Value* value = json::find(object, name);
     if (value == nullptr) continue;
     std::vector<const Value*> below;
     for (const Value* other : others) {
-      if (owns(other, field)) below.push_back(json::find(*other, field));
+      if (const Value* owned = member(other, name)) below.push_back(owned);
     }
-    const Value* kept = owns(after, field) ? json::find(*after, field) : nullptr;
+    const Value* kept = member(after, name);
     if (kept == nullptr && below.empty()) {
-      json::remove(object, field.substr(kField.size()));
+      json::remove(object, name);
     } else if (value->IsObject()) {
-      prune(*value, member.value, kept, below);
+      prune(*value, each.value, kept, below);
     }
   }
 }
 
 /// Makes `fields` what `manager` owns by apply, and removes what it owned before and does not own now.
 void setApplied(Value& object, std::string_view manager, Value fields, const json::Maker& make) {
+  const Value* stored = json::find(json::find(object, "metadata"), "managedFields");
+  const Value known = stored == nullptr ? make.list() : make.value(*stored);
   Value entries = make.list();
-  std::vector<const Value*> others;
-  const Document former = [&object] {
-    Document copy;
-    copy.CopyFrom(object, copy.GetAllocator());
-    return copy;
-  }();
-  const Value* known = json::find(json::find(former, "metadata"), "managedFields");
   const Value* before = nullptr;
-  if (known != nullptr) {
-    for (const Value& entry : known->GetArray()) {
-      const Value* owned = json::find(entry, "fieldsV1");
-      if (isApplyOf(entry, manager)) {
-        before = owned;
-        continue;
-      }
+  std::vector<const Value*> others;
+  for (const Value& entry : known.GetArray()) {
+    const Value* owned = json::find(entry, "fieldsV1");
+    if (json::findText(&entry, "manager") == manager && json::findText(&entry, "operation") == "Apply") {
+      before = owned;
+    } else {
       others.push_back(owned);
       make.push(entries, entry);
     }
