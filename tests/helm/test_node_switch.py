@@ -75,6 +75,7 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GAP_SECONDS = 20
 NEWER_FIELD = "searchStrategy"
 TAINT = "tests.example.com/pods-of-the-operator-only=:NoSchedule"
+TOLERATIONS = [{"operator": "Exists"}]
 # The set of recordings that goes through the switch with each Helm.
 RECORDED = {"helm3": "lws", "helm4": "grove"}
 REST_SECONDS = 5
@@ -94,10 +95,9 @@ def setUpModule():
 
 
 def settings(recorded):
-    """The values of a set of recordings, and the toleration of TAINT."""
-    tolerations = json.dumps([{"operator": "Exists"}])
+    """The values of a set of recordings, and of the pods of the operator."""
     return ("--set", f"global.grove.enabled={'true' if recorded == 'grove' else 'false'}", "--set", "global.kai-scheduler.enabled=false",
-            "--set-json", f"dynamo-operator.controllerManager.tolerations={tolerations}")  # fmt: skip
+            "--set-json", f"dynamo-operator.controllerManager.tolerations={json.dumps(TOLERATIONS)}")  # fmt: skip
 
 
 def image(tag):
@@ -124,7 +124,7 @@ class Switch(node_release.Releases, takeover.Checks):
     def make_stand_in(cls):
         """The chart of the Go operator: the values of its users, and its objects."""
         manager = {"image": {"repository": "dynamo-operator", "tag": OLD}}
-        values = {"dynamo-operator": {"controllerManager": {"manager": manager, "tolerations": [{"operator": "Exists"}]}}}
+        values = {"dynamo-operator": {"controllerManager": {"manager": manager, "tolerations": TOLERATIONS}}}
         rendered = render.template("helm3", cls.ours, values, RELEASE, NAMESPACE)
         objects = [one for one in (rendered.find(*key) for key in KEPT) if one]
         missing = set(KEPT) - {(one["kind"], one["metadata"]["name"]) for one in objects}
@@ -233,7 +233,7 @@ class Switch(node_release.Releases, takeover.Checks):
         entries = audit.entries(f"system:serviceaccount:{NAMESPACE}:{F}-controller-manager")
         return [one for one in entries if one["objectRef"].get("namespace") in namespaces]
 
-    def has_all(self, chosen):
+    def has_taken_over(self, chosen):
         """Whether our controller has taken all children over."""
         return not any(self.marked(chosen, case, case.live(cluster)) for case in chosen.cases)
 
@@ -242,7 +242,7 @@ class Switch(node_release.Releases, takeover.Checks):
         more."""
         cluster.wait(lambda: len(self.writes(chosen)) > before, 120, "the controller writes")
         wait_for_rest(lambda: self.writes(chosen), REST_SECONDS, 300)
-        cluster.wait(lambda: self.has_all(chosen), 120, "no child has the marks of the Go operator")
+        cluster.wait(lambda: self.has_taken_over(chosen), 120, "no child has the marks of the Go operator")
         wait_for_rest(lambda: self.writes(chosen), REST_SECONDS, 300)
 
     def test_switch_and_way_back(self):
