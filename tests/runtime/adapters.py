@@ -132,10 +132,12 @@ class Adapters:
         return set(self.plane.models(NAME) or [])
 
     def chat(self, served):
-        """The status of the answer; 0 if it is empty."""
+        """The status of the answer; 0 if it is empty. Prints other answers than 200."""
         body = {"model": served, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 12}
         address = self.plane.address(NAME)
         status, text = http_request(self.cluster.node, address, 8000, "POST", "/v1/chat/completions", body, 30)
+        if status != 200:
+            print(f"adapters: a chat with {served}: {status} {text}", flush=True)
         if status == 200 and not json.loads(text)["choices"][0]["message"]["content"]:
             return 0
         return status

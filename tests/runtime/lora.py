@@ -159,6 +159,8 @@ def pod_crashes(on):
     on.check("restarts", on.main_status(pod)["restartCount"], 1)
     on.check("requests to the others", {one: on.asked(one) for one in others}, asked)
     on.check("loads", [on.loads(pod, name) for name in ("fox", "org/owl", "hub")], [1] * 3)
+    # The frontend hears of the new process when the pod is ready. Until then it may choose the former one, and answers 500.
+    on.plane.wait_until_settled(NAME, {"Frontend": 1, "Worker": 3}, PATIENCE)
     chats = lambda: [on.chat("fox") for _ in range(6)]  # noqa: E731
     if on.setting.discovery == "etcd":  # it lists the former process until the lease of this one ends
         on.until("chats succeed", lambda: chats() == [200] * 6)
