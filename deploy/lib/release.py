@@ -3,6 +3,7 @@
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,8 +16,8 @@ WITH_NOTICE = ("libcli11-dev", "rapidjson-dev")
 
 
 def setup(*command):
-    """Calls a function of deploy/lib/setup."""
-    subprocess.run(["bash", "-euc", 'source "$0/deploy/lib/setup"; "$@"', ROOT, *command], check=True)
+    """Calls a function of deploy/lib/setup. What it prints goes to standard error."""
+    subprocess.run(["bash", "-euc", 'source "$0/deploy/lib/setup"; "$@"', ROOT, *command], stdout=sys.stderr, check=True)
 
 
 def version():

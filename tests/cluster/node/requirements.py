@@ -24,13 +24,17 @@ MEMORY_BYTES = 2 * GIB  # a node and its control plane use 1 GiB
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+def missing_programs():
+    """Names of the programs of a node that this system lacks. Debian has them in the packages of `install_packages node`."""
+    missing = [name for name in PROGRAMS if not shutil.which(name, path=SEARCHED)]
+    return missing + [f"the CNI plugin {name}" for name in CNI_PLUGINS if not (PLUGINS / name).is_file()]
+
+
 def reason_against_node():
     """Why this system cannot run a node; None if it can."""
     if os.geteuid() != 0:
         return "a node needs root"
-    missing = [name for name in PROGRAMS if not shutil.which(name, path=SEARCHED)]
-    missing += [f"the CNI plugin {name}" for name in CNI_PLUGINS if not (PLUGINS / name).is_file()]
-    if missing:
+    if missing := missing_programs():
         return f"a node needs programs that are missing: {', '.join(missing)}"
     if not hierarchies():
         return "a node needs control groups, and none are mounted"
