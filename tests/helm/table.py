@@ -170,5 +170,7 @@ def says(text, wanted):
     if re.search(rf"at '/?{re.escape(place.replace('.', '/'))}': additional properties [^-]*'{re.escape(key)}'", flat):
         return True
     # Whole words: the key `manager` is not in `controllerManager`.
+    if not short:
+        raise ValueError(f"every text has {wanted!r}")
     forms = (wanted, short, short.replace(".", "/"))
     return any(re.search(rf"(?<![\w-]){re.escape(form)}(?![\w-])", flat) for form in forms)
