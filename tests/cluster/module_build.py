@@ -10,6 +10,7 @@ import importlib.util
 import os
 import platform
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def build(folder, programs, jobs):
     for path in paths:
         builder.build_missing(path.parent, [path.name], jobs)
     return paths
+
+
+def sources(module, package):
+    """The folder with the sources of `package`, a module that `module`/go.mod names and that a build has downloaded."""
+    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", package]
+    folder = subprocess.run(command, cwd=module, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not folder:
+        raise RuntimeError(f"the module cache does not have {package}, which {module}/go.mod names")
+    return Path(folder)
 
 
 def main(documentation, module, packages, ldflags):

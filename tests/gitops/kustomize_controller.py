@@ -40,9 +40,7 @@ def build():
 
 
 def _module():
-    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", PACKAGE]
-    folder = subprocess.run(command, cwd=HERE / "modules" / NAME, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    return Path(folder)
+    return module_build.sources(HERE / "modules" / NAME, PACKAGE)
 
 
 def _source_crd(kind, plural):

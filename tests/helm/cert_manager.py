@@ -29,8 +29,7 @@ def build():
 
 
 def _crds():
-    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", PACKAGE]
-    folder = subprocess.run(command, cwd=MODULE, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    folder = module_build.sources(MODULE, PACKAGE)
     return [f"--filename={folder}/deploy/crds/cert-manager.io_{kind}.yaml" for kind in KINDS]
 
 

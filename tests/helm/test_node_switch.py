@@ -237,7 +237,7 @@ class Switch(node_release.Releases, takeover.Checks):
         """Whether our controller has taken all children over."""
         return not any(self.marked(chosen, case, case.live(cluster)) for case in chosen.cases)
 
-    def wait_for_rest(self, chosen, before):
+    def wait_until_taken_over(self, chosen, before):
         """Waits until our controller has written more than the `before` writes, has taken all children over, and writes nothing any
         more."""
         cluster.wait(lambda: len(self.writes(chosen)) > before, 120, "the controller writes")
@@ -265,7 +265,7 @@ class Switch(node_release.Releases, takeover.Checks):
                 self.assertEqual(self.stored_version(), "v1beta1")
                 self.check_old_request(request)
                 self.assertEqual(cluster.api("GET", f"{SECRETS}/{SECRET}")["data"]["ca.crt"], bundle, "the CA stays")
-                self.wait_for_rest(chosen, 0)
+                self.wait_until_taken_over(chosen, 0)
                 ours = self.state(chosen)
                 restarted = self.check_upgrade(chosen, theirs, ours)
                 self.check_replica_sets(chosen, replica_sets, restarted)
@@ -280,7 +280,7 @@ class Switch(node_release.Releases, takeover.Checks):
 
                 writes = len(self.writes(chosen))
                 self.switch(helm, "second switch", "--reuse-values")
-                self.wait_for_rest(chosen, writes)
+                self.wait_until_taken_over(chosen, writes)
                 self.assertEqual((self.uids(), self.children()), (before, children))
                 self.check_second_upgrade(chosen, theirs, ours, self.state(chosen), restarted)
                 self.check_deletion(chosen)
