@@ -30,7 +30,8 @@ def tool(arch, name):
 
 def unpack(root, arch, packages, *options):
     """Unpacks Debian packages, and those that they depend on, into the new folder `root`. Nothing of them is run."""
-    command = ["mmdebstrap", "--quiet", "--variant=extract", "--mode=root", *options, f"--architectures={arch}"]
+    # What runs in the folder would need mounts. One that stayed would be emptied when the folder is removed.
+    command = ["mmdebstrap", "--quiet", "--variant=extract", "--mode=root", "--skip=chroot/mount", *options, f"--architectures={arch}"]
     subprocess.run([*command, f"--include={','.join(packages)}", RELEASE, root], check=True, capture_output=True, text=True)
 
 

@@ -129,7 +129,7 @@ def _run(argv, **options):
 
 def _debian(root):
     """The files of Debian packages, without their maintainer scripts: none of them is needed by Python."""
-    _run(["mmdebstrap", "--quiet", "--variant=extract", "--mode=root", f"--include={','.join(PACKAGES)}", RELEASE, root])
+    _run(["mmdebstrap", "--quiet", "--variant=extract", "--mode=root", "--skip=chroot/mount", f"--include={','.join(PACKAGES)}", RELEASE, root])
     for path in UNUSED:
         shutil.rmtree(root / path, ignore_errors=True)
     (root / "etc/passwd").write_text(PASSWD, encoding="ascii")
