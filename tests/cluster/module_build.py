@@ -9,16 +9,25 @@ import importlib.machinery
 import importlib.util
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+GO_FOLDER = "/usr/local/go/bin"
+
+
+def find_go():
+    """Adds the folder of Go's own installer to PATH if no Go is there. It is often missing in root's PATH."""
+    if not shutil.which("go") and shutil.which("go", path=GO_FOLDER):
+        os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:{GO_FOLDER}"
 
 
 def load_builder():
     """The functions of `build`, whose name is no name of a Python module."""
+    find_go()
     loader = importlib.machinery.SourceFileLoader("control_plane_build", str(HERE / "build"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -36,18 +45,22 @@ def cache_dir(module, ldflags, folder=HERE):
 
 def build(folder, programs, jobs):
     """Builds what is missing of `programs`: name -> (Go package, flags of the linker). Each has the module of its name in modules/ of
-    `folder`. Returns the paths."""
+    `folder`. Returns the paths. Raises RuntimeError with a message for the user."""
     builder = load_builder()
     builder.HERE = folder
     builder.BINARIES = {name: (name, package, flags) for name, (package, flags) in programs.items()}
     paths = [cache_dir(name, flags, folder) / "bin" / name for name, (_, flags) in programs.items()]
-    for path in paths:
-        builder.build_missing(path.parent, [path.name], jobs)
+    try:
+        for path in paths:
+            builder.build_missing(path.parent, [path.name], jobs)
+    except builder.BuildError as error:
+        raise RuntimeError(str(error)) from None
     return paths
 
 
 def sources(module, package):
     """The folder with the sources of `package`, a module that `module`/go.mod names and that a build has downloaded."""
+    find_go()
     command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", package]
     folder = subprocess.run(command, cwd=module, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     if not folder:
