@@ -19,6 +19,7 @@ import model  # noqa: E402
 import profiled  # noqa: E402
 from control_plane import ControlPlaneError, KubectlError  # noqa: E402
 from node import requirements  # noqa: E402
+from node.machine import NodeError  # noqa: E402
 from serving import Load  # noqa: E402
 from places import NAMESPACE  # noqa: E402
 from plane import RuntimePlane  # noqa: E402
@@ -123,4 +124,4 @@ def main():
 
 
 if __name__ == "__main__":
-    conclude(main, ControlPlaneError, KubectlError, TimeoutError)
+    conclude(main, ControlPlaneError, KubectlError, NodeError, TimeoutError, image.ImageError)
