@@ -169,8 +169,8 @@ def says(text, wanted):
         return True
     if re.search(rf"at '/?{re.escape(place.replace('.', '/'))}': additional properties [^-]*'{re.escape(key)}'", flat):
         return True
-    # Whole words: the key `manager` is not in `controllerManager`.
     if not short:
         raise ValueError(f"every text has {wanted!r}")
+    # Whole words: the key `manager` is not in `controllerManager`.
     forms = (wanted, short, short.replace(".", "/"))
     return any(re.search(rf"(?<![\w-]){re.escape(form)}(?![\w-])", flat) for form in forms)
