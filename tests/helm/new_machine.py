@@ -92,8 +92,8 @@ class NewMachine:
         self._mounts += [folder for folder in caches.values() for _ in range(2)]
         self._environment = {name: os.environ[name] for name in PROXIES if name in os.environ}
         self._environment |= {name: value for name in GO_VARIABLES if (value := _said("go", "env", name))}
-        # Python sets LC_CTYPE for its children if there is no LANG, and ccache takes that for another compilation.
-        self._environment |= {"HOME": "/root", "PATH": PATH, "LANG": "C.UTF-8", "CCACHE_MAXSIZE": _said("ccache", "--get-config", "max_size"), **caches}
+        # Python would set LC_CTYPE for its children, because there is no LANG, and ccache would take theirs for other compilations.
+        self._environment |= {"HOME": "/root", "PATH": PATH, "PYTHONCOERCECLOCALE": "0", "CCACHE_MAXSIZE": _said("ccache", "--get-config", "max_size"), **caches}
 
     def run(self, script, output, seconds):
         """Runs a script of bash in the home folder, and returns its status. What it prints goes to the file `output`. Whatever it has
